@@ -35,7 +35,7 @@ def test_plot_legends_are_drawn_for_few_lines_and_only_the_last_axes_have_a_time
     axes = plt.subplots(2, 2)[1]
     t = np.linspace(0.0, 1.0, 5)
     plot_lines(axes[0, 0], t, {"one": t, "two": t**2})
-    plot_lines(axes[0, 1], t, {str(k): k * t for k in range(13)})
+    plot_lines(axes[0, 1], t, {str(k): k * t for k in range(19)})
     plot_lines(axes[1, 0], t, {"one": t}, legend=False)
     assert [x.get_text() for x in axes[0, 0].get_legend().get_texts()] == ["one", "two"]
     assert axes[0, 1].get_legend() is None and axes[1, 0].get_legend() is None

@@ -525,6 +525,8 @@ def test_plots_of_plans_show_the_obstacles(arm: lw.Robot) -> None:
     spent = arm.plan(START, GOAL, SCENE, position_limits=apart, time_limit=0.05)
     axes = spent.plot("tip")
     assert axes.get_title() == "time_limit: path of tip"
+    named = [text.get_text() for text in axes.get_legend().get_texts()]
+    assert named == ["search tree from the start", "search tree from the goals"]
 
     def tips(axes: Any, q: Any) -> int:
         """Return the number of drawn points near the middle of the last link."""

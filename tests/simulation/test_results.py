@@ -132,7 +132,7 @@ def test_plots_of_simulations_show_the_recorded_values(run):
     with_path = result.animation(1, frames="body")
     paths = [line for line in with_path._fig.axes[0].lines if line.get_color() == "0.4"]
     with_path._draw_was_started = True
-    assert len(paths) == 1
+    assert len(paths) == 1 and len(paths[0].get_data_3d()[0]) == len(result.t)
     for text, wrong in (
         ("environment: expected 1 indices", lambda: result.plot()),
         ("environment: expected 1 indices", lambda: result.strip(2)),

@@ -6,7 +6,9 @@ import asyncio
 import json
 import shutil
 import subprocess
+import sys
 from dataclasses import replace
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -103,11 +105,38 @@ def test_wrong_arguments_and_missing_tools_of_scene_pictures_are_reported(tmp_pa
     with pytest.raises(FileNotFoundError, match="no directory"):
         write_png(scene, tmp_path / "missing" / "x.png")
     monkeypatch.setenv("PATH", str(tmp_path))
-    monkeypatch.setitem(__import__("sys").modules, "imageio_ffmpeg", None)
+    monkeypatch.setitem(sys.modules, "imageio_ffmpeg", None)
     with pytest.raises(RuntimeError, match=r'needs ffmpeg, which is not on PATH: pip install "linkwork\[pictures\]"'):
         write_mp4(scene, path)
-    monkeypatch.setitem(__import__("sys").modules, "playwright", None)
-    monkeypatch.setitem(__import__("sys").modules, "playwright.sync_api", None)
+    stopped = []
+
+    class LateError(Exception):
+        """Timeout of the browser."""
+
+    class Browser:
+        """Browser that draws nothing in time."""
+
+        def __getattr__(self, name):
+            return lambda *arguments, **options: self
+
+        def __enter__(self):
+            return self
+
+        def __exit__(self, *error):
+            stopped.append(True)
+
+        def screenshot(self, **options):
+            raise LateError
+
+    browser = SimpleNamespace(Error=Exception, TimeoutError=LateError, sync_playwright=Browser)
+    Browser.chromium = Browser()
+    monkeypatch.setitem(sys.modules, "playwright", SimpleNamespace(sync_api=browser))
+    monkeypatch.setitem(sys.modules, "playwright.sync_api", browser)
+    with pytest.raises(RuntimeError, match="write_png: Chromium did not draw the picture within 300 s; draw less"):
+        write_png(scene, path)
+    assert stopped == [True]
+    monkeypatch.setitem(sys.modules, "playwright", None)
+    monkeypatch.setitem(sys.modules, "playwright.sync_api", None)
     with pytest.raises(ImportError, match=r'needs playwright, .*: pip install "linkwork\[pictures\]"'):
         write_png(scene, path)
     assert list(tmp_path.iterdir()) == []

@@ -168,6 +168,7 @@ def test_scene_of_a_trajectory_shows_frame_paths_ghosts_and_obstacles():
     document = checked(curve, frames=["tool"], ghosts=2, scene=SCENE, rate=20.0)
     assert document.times == pytest.approx(np.linspace(0.0, 1.0, 21))
     assert document.actors[0].q[:, 0] == pytest.approx(curve(document.times).q)
+    assert document.actors[1].q[0] == pytest.approx(curve([0.5, 1.0]).q)  # the robot is at the start
     assert [plot.title for plot in document.plots] == ["position", "velocity"]
     assert document.plots[1].values == pytest.approx(curve(document.times).v)
     timed = lw.motion.time_optimal(curve, velocity=1.0, acceleration=5.0)

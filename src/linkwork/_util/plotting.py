@@ -51,7 +51,7 @@ FRAME_COLORS = (VERMILION, GREEN, BLUE)  # axes x, y, z
 
 _DASHES: tuple[Any, ...] = ("-", "-.", ":", (0, (6, 1, 1, 1, 1, 1)))  # "--" is the style of limits
 _LINE_WIDTH = 1.5  # [points]
-_MAX_LEGEND = 12  # lines above which there is no legend
+_MAX_LEGEND = 18  # lines above which there is no legend: 12 joints and a floating base have one
 _LEGEND_CHARACTER, _HANDLE = 4.6, 34.0  # [points] mean width of a character, and width of a handle with its gaps
 _BESIDE_LEGEND = 60.0  # [points] width of a figure beside its legend
 _MARGIN = 1.05  # extent of a shared scale, relative to the data

@@ -200,7 +200,7 @@ def _drawn(
 def _page(caller: str, size: tuple[int, int]) -> Iterator[Any]:
     """Yield a page in a browser without a window and without a network."""
     try:
-        from playwright.sync_api import Error, sync_playwright
+        from playwright.sync_api import Error, TimeoutError, sync_playwright
     except ImportError:
         raise ImportError(f"{caller} needs playwright, which is not installed: {_INSTALL}") from None
     path = os.environ.get("LINKWORK_BROWSER") or next(filter(None, map(shutil.which, _BROWSERS)), None)
@@ -218,6 +218,11 @@ def _page(caller: str, size: tuple[int, int]) -> Iterator[Any]:
             page = context.new_page()
             page.set_default_timeout(_TIMEOUT)
             yield page
+        except TimeoutError:
+            raise RuntimeError(
+                f"{caller}: Chromium did not draw the picture within {_TIMEOUT / 1e3:g} s; draw less: fewer ghosts, "
+                "one time=, a smaller size=, or collision shapes in the place of large meshes"
+            ) from None
         finally:
             browser.close()
 

@@ -37,6 +37,7 @@ from linkwork.viewer.figures.robot_figures import (
     new_picture,
 )
 from linkwork.viewer.scenes.planning_scenes import plan_ends
+from linkwork.viewer.scenes.robot_scenes import path_times
 
 __all__ = [
     "animation",
@@ -129,8 +130,9 @@ def moving_picture(result: Any, environment: tuple[int, ...], speed: float, rate
     """Return matplotlib's animation of a simulation: see `linkwork.motion.Trajectory.animation`."""
     count = frames_of(result.t[-1] - result.t[0], speed, rate)
     records = _records(result, environment, count)
-    q = result.q[environment][records]
-    return animation(result.robot_of(environment), result.t[records], q, rate, axes, frames)
+    q = result.q[environment]
+    path = q[: records[-1] + 1]
+    return animation(result.robot_of(environment), result.t[records], q[records], rate, axes, frames, path)
 
 
 def _records(result: Any, environment: tuple[int, ...], count: int) -> np.ndarray:
@@ -160,20 +162,33 @@ def trajectory_animation(trajectory: Any, speed: float, rate: float, frames: Any
         raise ValueError("animation: expected a trajectory of a robot; plain coordinates have no shapes")
     count = frames_of(trajectory.duration, speed, rate)
     times = np.linspace(trajectory.start_time, trajectory.end_time, count)
-    return animation(trajectory.robot, times, np.asarray(trajectory(times).q), rate, axes, frames)
+    path = None if frames is None else np.asarray(trajectory(path_times(times)).q)
+    return animation(trajectory.robot, times, np.asarray(trajectory(times).q), rate, axes, frames, path)
 
 
-def animation(robot: Any, times: np.ndarray, q: np.ndarray, rate: float, axes: Any, frames: Any = None) -> Any:
+def animation(
+    robot: Any,
+    times: np.ndarray,
+    q: np.ndarray,
+    rate: float,
+    axes: Any,
+    frames: Any = None,
+    path: np.ndarray | None = None,
+) -> Any:
     """Return matplotlib's animation of a robot in configurations q (n, nq) at times (n,) [s], ``rate`` a second.
 
-    ``frames`` are names of frames whose paths are drawn.
+    ``frames`` are names of frames whose paths are drawn, through the configurations ``path`` (k, nq), by default q.
     """
     pyplot()
     names = () if frames is None else frames_to_draw(robot, frames)
     axes = new_picture(robot) if axes is None else axes
     for k in np.unique(np.linspace(0, len(q) - 1, _SCALING_FRAMES).astype(int)):
         draw_robot(axes, robot, q[k])
-    paths = [line for name in names for line in draw_paths(axes, robot, [q], name, color=_PATH_COLOR, linewidth=1.0)]
+    paths = [
+        line
+        for name in names
+        for line in draw_paths(axes, robot, [q if path is None else path], name, color=_PATH_COLOR, linewidth=1.0)
+    ]
     share_scale([axes])
     limits = axes.get_xlim(), axes.get_ylim(), axes.get_zlim()
 
@@ -235,16 +250,18 @@ def plot_plan(result: Any, frame: str | None, axes: Any, shapes: int) -> Any:
     (frame,) = frames_to_draw(robot, frame)
     is_new = axes is None
     axes = space_axes() if is_new else axes
-    for tree, color in zip(result.trees, (SKY, ORANGE), strict=False):
+    for tree, color, root in zip(result.trees, (SKY, ORANGE), ("start", "goals"), strict=False):
         child = np.flatnonzero(tree.parent >= 0)[:_MAX_EDGES]
         _, q0, q1 = result._space.straight_parts(tree.q[tree.parent[child]], tree.q[child])
         for points in _frame_positions(result, frame, q0, q1) if len(child) else ():
             axes.plot(*points.T, color=color, linewidth=0.4, alpha=0.6)
         roots = robot.pose(tree.q[tree.parent < 0], frame)[..., :3, 3]
-        axes.scatter(*roots.T, color=color, s=12)
+        axes.scatter(*roots.T, color=color, s=12, label=f"search tree from the {root}")
     if result.success and len(result.path) > 1:
         for points in _frame_positions(result, frame, result.path[:-1], result.path[1:]):
             axes.plot(*points.T, color="0.2", linewidth=2.0)
+    if result.trees:
+        axes.legend(loc="lower left", fontsize="x-small", frameon=False)
     if result.success:
         chosen = result.path[np.round(np.linspace(len(result.path) - 1, 0, shapes)[::-1]).astype(int)]
     else:

@@ -246,9 +246,9 @@ def moving_scene(
 ) -> SceneBuilder:
     """Return a builder with a robot's motion q (T, nq), or that of several (T, n, nq), at times (T,) [s].
 
-    ``frames`` are shown as axes, with their paths; ``ghosts`` is the number of transparent copies along the motion.
-    Plots of q, and of ``v`` if it is passed, are those of the first robot.  The paths are through its configurations
-    ``path`` (k, nq), by default q.
+    ``frames`` are shown as axes, with their paths; ``ghosts`` is the number of transparent copies along the motion, the
+    last one at its end.  Plots of q, and of ``v`` if it is passed, are those of the first robot.  The paths are through
+    its configurations ``path`` (k, nq), by default q.
     """
     names = read_frames(robot, caller, frames)
     count = integer(caller, "ghosts", ghosts, least=0, most=_MAX_GHOSTS)
@@ -262,7 +262,7 @@ def moving_scene(
     if names:
         builder.show_layer("frames")
     if count and offsets is None:
-        chosen = np.unique(np.round(np.linspace(0, len(q) - 1, count)).astype(int))
+        chosen = np.unique(np.round(np.linspace(0, len(q) - 1, count + 1)[1:]).astype(int))  # the robot is at the start
         builder.add_ghosts(robot, q[chosen, 0])
     for k, frame in enumerate(names):
         builder.add_frame_path(robot, q[:, 0] if path is None else path, frame, color=paths_color(k))
