@@ -57,7 +57,7 @@ def test_three_dimensional_axes_of_a_figure_have_equal_limits() -> None:
 
 
 @pytest.mark.parametrize("size", [(0.22, 0.01, 0.005), (0.01, 0.22, 0.005)], ids=["wide", "tall"])
-def test_labels_of_flat_mechanisms_are_in_the_picture_and_clear_of_the_numbers(size) -> None:
+def test_labels_of_flat_mechanisms_are_in_the_picture_and_clear_of_tick_labels(size) -> None:
     """The mechanism moves in the plane of x and y, and is seen along z."""
     bar = lw.Robot.build(
         "bar",
@@ -72,14 +72,14 @@ def test_labels_of_flat_mechanisms_are_in_the_picture_and_clear_of_the_numbers(s
     renderer = figure.canvas.get_renderer()
     box = figure.bbox
     labels = [axis.label.get_window_extent(renderer) for axis in (axes.xaxis, axes.yaxis)]
-    numbers = []
+    ticks = []
     for axis in (axes.xaxis, axes.yaxis):
         low, high = axis.get_view_interval()
-        numbers += [t.label1.get_window_extent(renderer) for t in axis.get_major_ticks() if low <= t.get_loc() <= high]
-    assert len(numbers) > 4 and axes.get_zlabel() == ""
-    for extent in (*labels, *numbers):
+        ticks += [t.label1.get_window_extent(renderer) for t in axis.get_major_ticks() if low <= t.get_loc() <= high]
+    assert len(ticks) > 4 and axes.get_zlabel() == ""
+    for extent in (*labels, *ticks):
         assert box.x0 <= extent.x0 and extent.x1 <= box.x1 and box.y0 <= extent.y0 and extent.y1 <= box.y1
-    assert not any(label.overlaps(number) for label in labels for number in numbers)
+    assert not any(label.overlaps(tick) for label in labels for tick in ticks)
     plt.close(figure)
 
 
