@@ -138,9 +138,10 @@ class Randomization:
     """Random values of environments, drawn again for each environment and episode.
 
     ``parameters`` are values, and ``scales`` factors of the task's own values, of the parameters of `Robot.parameters`
-    by name; a name with ``*`` draws each parameter that matches. ``parameters`` may also name those of contacts, as
-    ``"contact_friction"``. Each is a number, a pair (low, high) of a uniform distribution, or a function of a
-    random generator. The elements of arrays ``low`` and ``high`` are drawn independently.
+    by name; a name with ``*`` draws each parameter that matches. ``parameters`` may also name those of contacts:
+    ``"contact_friction"`` is the coefficient of friction of the ground, and ``"friction"`` the dry friction of joints
+    [N·m, N]. Each is a number, a pair (low, high) of a uniform distribution, or a function of a random generator. The
+    elements of arrays ``low`` and ``high`` are drawn independently.
 
     ``noise`` is the standard deviation of normal noise, new in each observation, and ``bias`` a random value, constant
     in an episode: numbers for all elements of an observation or arrays (k,). ``action_delay`` and
