@@ -48,10 +48,37 @@ def test_simulate_command_with_a_controller_reports_the_remaining_distance_to_th
         assert np.abs(np.subtract(data["q"][-1], [1, 1, 1, 0, 0, 0])).max() < 3e-3, controller
         assert len(data["saturation"]) == 6 and "unstable" not in ran.err
     for options, text in (
-        (("--duration", "0.5"), "shoulder_pan; it moves with"),
+        (("--duration", "0.5"), "towards it; a longer --duration"),
         (("--kp", "5", "--duration", "4"), "shoulder_lift; dry friction of 1 N·m holds it; a larger --kp leaves less"),
     ):
         assert text in linkwork(*move, "--controller", "pd", *options).out
+
+
+@pytest.mark.slow(every=9)
+@pytest.mark.parametrize("controller", ["pd", "computed-torque"])
+def test_default_gains_of_the_simulate_command_carry_a_robot_on_its_feet(linkwork, controller):
+    """Joint forces that hold the weight are those of the principle of virtual work; smaller gains let it fall."""
+    sides = ("front_left", "front_right", "hind_left", "hind_right")
+    bent = [f"{side}_{joint}={value}" for side in sides for joint, value in (("hip_flexion", 0.7), ("knee", -1.4))]
+    stand = (
+        "simulate",
+        "quadruped",
+        "--floating-base",
+        "--q",
+        *bent,
+        "--contacts",
+        *(f"{side}_foot" for side in sides),
+    )
+    robot = lw.load("quadruped", floating_base=True)
+    q = robot.neutral()
+    q[[8, 11, 14, 17]], q[[9, 12, 15, 18]] = 0.7, -1.4
+    height = robot.point_position(q, "hind_left_foot")[2]
+    stand += ("--height", str(height), "--dt", "0.002", "--controller", controller, "--duration", "0.6")
+    data = json.loads(linkwork(*stand, "--json").out)
+    assert abs(data["q"][-1][6]) < 0.02 and np.abs(np.subtract(data["q"][-1], q)).max() < 0.1
+    assert np.abs(data["v"][-1]).max() < 0.05
+    ran = linkwork(*stand, "--kp", "0.5" if controller == "pd" else "5")
+    assert "a larger --kp" in ran.out and json.loads(linkwork(*stand, "--kp", "0.5", "--json").out)["q"][-1][6] < -0.1
 
 
 def test_simulate_command_starts_within_the_joint_limits(linkwork, urdf):
@@ -63,7 +90,7 @@ def test_simulate_command_starts_within_the_joint_limits(linkwork, urdf):
 def test_wrong_usage_of_the_simulate_command_is_refused(linkwork, urdf, tmp_path):
     file = urdf(ARM)
     for options, text in (
-        (("--duration", "0.01", "--record-every", "3"), "record_every: expected a divisor of the number of steps"),
+        (("--duration", "0.01", "--record-every", "3"), "--record-every: expected a divisor of the number of steps"),
         (("--q", "k=1"), "there are 'j'"),
         (("--v", "1", "2"), "expected 1 coordinate of v (j), got 2 numbers"),
         (("--contacts", "uper"), "did you mean 'upper'"),

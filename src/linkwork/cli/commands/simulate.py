@@ -26,6 +26,9 @@ _MESSAGES = (".yaml", ".yml", ".json")
 _CONTROLLERS = ("none", "gravity", "pd", "computed-torque")
 _BANDWIDTH = 10.0  # [rad/s] natural frequency of joints under default gains
 _REST_ERROR = 1e-2  # [rad, m] largest distance from the target at which dry friction holds joints under default gains
+_WEIGHT_ERROR = 3e-2  # [rad, m] largest distance from the target at which default gains carry weight on contacts
+_TOUCHING = 0.05  # [m] height above the lowest contact point up to which a point carries weight at the target
+_HEAVIER = 100.0  # largest inertia of a joint with its contact points at rest, relative to that without contacts
 _REACHED = 1e-3  # [rad, m] distance from the target that needs no explanation
 _SETTLING = 0.1  # [1/s] speed, relative to the distance from the target, above which a joint still settles
 _ROWS = 10  # of the table, in addition to the start
@@ -79,7 +82,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--kp",
         metavar="K",
         type=number_from(0.0),
-        help=f"proportional gain (default: {_BANDWIDTH**2:g}/s² times the inertia of each joint, more with friction)",
+        help=f"proportional gain (default: {_BANDWIDTH**2:g}/s² times the inertia of each joint, more with friction "
+        f"or weight on its contacts)",
     )
     parser.add_argument("--kd", metavar="K", type=number_from(0.0), help="derivative gain (default: critical damping)")
     parser.add_argument(
@@ -156,7 +160,7 @@ def run(arguments: argparse.Namespace, terminal: Terminal) -> int:
     if arguments.json:
         terminal.out.json(_data(robot, result, arguments))
     else:
-        left = _left(robot, result, controller, target)
+        left = _left(robot, result, controller, target, arguments)
         terminal.out.lines(_text(robot, result, arguments, columns_of(terminal.out), left))
     return 0 if result.success else FAILED
 
@@ -169,7 +173,7 @@ def _controller(robot: Robot, arguments: argparse.Namespace, target: np.ndarray)
     if arguments.controller == "pd":
         return PD(robot, *_pd_gains(robot, arguments, target), feedforward="gravity"), inputs
     if arguments.controller == "computed-torque":
-        return ComputedTorque(robot, _BANDWIDTH**2 if arguments.kp is None else arguments.kp, arguments.kd), inputs
+        return ComputedTorque(robot, *_acceleration_gains(robot, arguments, target)), inputs
     return None, {}
 
 
@@ -184,18 +188,80 @@ def _dry_friction(robot: Robot) -> np.ndarray:
 def _pd_gains(robot: Robot, arguments: argparse.Namespace, target: np.ndarray) -> tuple[Any, Any]:
     """Return the gains of PD control, each a number or an array by actuated velocity.
 
-    Default gains are critically damped, for steps of dt that resolve them.  Friction holds joints at a small distance.
+    Default gains are critically damped, for steps of dt that resolve them.  Friction, and the weight on contact points
+    at the target, hold joints at a small distance.
     """
+    mobility = _mobility(robot, target)
+    m, friction = 1.0 / mobility.diagonal(), _dry_friction(robot)[_velocities(robot)[0]]
+    carried, load = _carried(robot, arguments, target)
+    needed = np.max([_BANDWIDTH**2 * carried, friction / _REST_ERROR, np.abs(load) / _WEIGHT_ERROR], axis=0)
+    stiff = np.minimum(needed, m / (4.0 * arguments.dt**2))
+    kp = stiff if arguments.kp is None else np.full(len(m), arguments.kp)
+    return kp, np.minimum(2.0 * np.sqrt(kp * carried), m / arguments.dt) if arguments.kd is None else arguments.kd
+
+
+def _acceleration_gains(robot: Robot, arguments: argparse.Namespace, target: np.ndarray) -> tuple[Any, Any]:
+    """Return the gains of computed torque: numbers, or arrays by actuated velocity for a robot that its contacts carry.
+
+    Computed torque takes no account of contact forces.  Weight on contact points accelerates its joints by W τ, with
+    the mobility W of the actuated velocities and the force τ that carries the weight.
+    """
+    if arguments.kp is not None or not _stands(robot, arguments):
+        return _BANDWIDTH**2 if arguments.kp is None else arguments.kp, arguments.kd
+    mobility = _mobility(robot, target)
+    carried, load = _carried(robot, arguments, target)
+    heavier = carried * mobility.diagonal()
+    needed = np.maximum(_BANDWIDTH**2 * heavier, np.abs(mobility @ load) / _WEIGHT_ERROR)
+    kp = np.minimum(needed, 1.0 / (4.0 * arguments.dt**2))
+    kd = np.minimum(2.0 * np.sqrt(kp * heavier), 1.0 / arguments.dt)
+    return kp, kd if arguments.kd is None else arguments.kd
+
+
+def _velocities(robot: Robot) -> tuple[np.ndarray, np.ndarray]:
+    """Return the indices in v of the velocities that controllers actuate, and those of all others."""
     acting = PD(robot, 0.0, 0.0).acting
-    M_inverse = Robot.functions["mass_matrix_inverse"].compute(robot.tree, target.tolist(), passive=True)
-    mobility = np.array(M_inverse, dtype=float).reshape(robot.nv, robot.nv).diagonal()
-    m, friction = 1.0 / mobility[acting], _dry_friction(robot)[acting]
-    stiff = np.minimum(np.maximum(_BANDWIDTH**2 * m, friction / _REST_ERROR), m / (4.0 * arguments.dt**2))
-    kp = stiff if arguments.kp is None else np.full(len(acting), arguments.kp)
-    return kp, 2.0 * np.sqrt(kp * m) if arguments.kd is None else arguments.kd
+    return acting, np.setdiff1d(np.arange(robot.nv), acting)
 
 
-def _left(robot: Robot, result: Simulation, controller: Any, target: np.ndarray) -> list[str]:
+def _stands(robot: Robot, arguments: argparse.Namespace) -> bool:
+    """Return True if contacts carry what no actuator moves, such as a floating base."""
+    return bool(arguments.contacts) and len(_velocities(robot)[1]) > 0
+
+
+def _mobility(robot: Robot, target: np.ndarray) -> np.ndarray:
+    """Return the rows and columns of the inverse mass matrix of the actuated velocities, with armatures."""
+    acting, _ = _velocities(robot)
+    return _inverse_mass_matrix(robot, target)[np.ix_(acting, acting)]
+
+
+def _inverse_mass_matrix(robot: Robot, q: np.ndarray) -> np.ndarray:
+    M_inverse = np.array(Robot.functions["mass_matrix_inverse"].compute(robot.tree, q.tolist(), passive=True))
+    return M_inverse.astype(float).reshape(robot.nv, robot.nv)
+
+
+def _carried(robot: Robot, arguments: argparse.Namespace, target: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Return the inertia [kg·m², kg] and the static force [N·m, N] of each actuated velocity, with contacts at rest.
+
+    The contact points that are near the lowest one at the target carry the weight of what no actuator moves, by contact
+    forces λ of least squares.  Forces are g − Jᵀλ; inertias are those with these points at rest.  Without contacts, or
+    if actuators move everything, they are the inertias of joints with all others free, and the forces are 0.
+    """
+    M_inverse, (acting, free) = _inverse_mass_matrix(robot, target), _velocities(robot)
+    mobility = M_inverse.diagonal()[acting]
+    if not _stands(robot, arguments):
+        return 1.0 / mobility, np.zeros(len(acting))
+    heights = np.array([float(robot.point_position(target, frame)[2]) for frame in arguments.contacts])
+    low = [frame for frame, z in zip(arguments.contacts, heights, strict=True) if z <= heights.min() + _TOUCHING]
+    J = np.concatenate([robot.point_jacobian(target, frame) for frame in low])
+    gravity = robot.gravity_force(target)
+    forces = np.linalg.lstsq(J[:, free].T, gravity[free], rcond=None)[0]
+    W = M_inverse - M_inverse @ J.T @ np.linalg.pinv(J @ M_inverse @ J.T, hermitian=True) @ J @ M_inverse
+    return 1.0 / np.maximum(W.diagonal()[acting], mobility / _HEAVIER), (gravity - J.T @ forces)[acting]
+
+
+def _left(
+    robot: Robot, result: Simulation, controller: Any, target: np.ndarray, arguments: argparse.Namespace
+) -> list[str]:
     """Return a line on the distance from the target at the end, and on the limit that stops the farthest joint."""
     if not isinstance(controller, PD | ComputedTorque):
         return []
@@ -211,11 +277,20 @@ def _left(robot: Robot, result: Simulation, controller: Any, target: np.ndarray)
     if result.saturation is not None and result.saturation[k] > 0.5:
         why = "its force is at the effort limit"
     elif speed > _SETTLING * left[k]:
-        why = f"it moves with {number(speed)} {unit}/s; a longer --duration lets it settle"
+        towards = float(result.v[-1, k]) * float(robot.difference(result.q[-1], target)[k]) > 0.0
+        advice = (
+            "a longer --duration lets it settle" if towards else "if it does not return, pass a larger --kp and --kd"
+        )
+        why = f"it moves with {number(speed)} {unit}/s {'towards' if towards else 'away from'} it; {advice}"
     elif friction > 0.0:
         why = f"dry friction of {number(friction)} {'N' if unit == 'm' else 'N·m'} holds it; a larger --kp leaves less"
     else:
         why = "it rests there: the target may violate constraints, or other forces act"
+        why = (
+            "it rests there under the weight on the contacts; a larger --kp leaves less"
+            if _stands(robot, arguments)
+            else why
+        )
     return [f"{line}; {why}"]
 
 
