@@ -206,11 +206,20 @@ def _carrier(caller: str, robot: Any, first: Any, second: Any, t: float) -> Any:
             f"{caller}: others: both motions carry loads at {t:.6g} s; attach one of them by with_payload to the robot "
             "of both motions"
         )
-    frames = {frame.name for frame in of_a.frames}
+    known, frames = {frame.name: frame for frame in base.frames}, {frame.name: frame for frame in of_a.frames}
+    for frame in of_b.frames:
+        ours = frames.setdefault(frame.name, frame)
+        if ours == known.get(frame.name):
+            frames[frame.name] = frame
+        elif frame not in (ours, known.get(frame.name)):
+            raise ValueError(
+                f"{caller}: others: both motions hold a {frame.name!r} at {t:.6g} s, at different poses or with "
+                "different shapes; rename one of them in with_attached"
+            )
     pairs = [pair for pair in of_b.disabled_collisions if pair not in of_a.disabled_collisions]
     merged = replace(
         of_a,
-        frames=(*of_a.frames, *(frame for frame in of_b.frames if frame.name not in frames)),
+        frames=tuple(frames.values()),
         disabled_collisions=(*of_a.disabled_collisions, *pairs),
     )
     return type(robot)(merged)
