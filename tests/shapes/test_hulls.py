@@ -12,6 +12,7 @@ from scipy.spatial import ConvexHull
 
 from linkwork import shapes
 from linkwork.shapes import Box, Capsule, Cylinder, Ellipsoid, HalfSpace, Mesh, Polytope, Rounded, Sphere, convex_hull
+from linkwork.shapes.hull_start import scaled_points
 
 RNG = np.random.default_rng(3)
 DIRECTIONS = RNG.normal(size=(600, 3))
@@ -180,6 +181,9 @@ def test_degenerate_points_and_wrong_fits_of_hulls_are_refused() -> None:
         r"convex_hull: max_vertices: expected None or an integer >= 8, got 3": lambda: convex_hull(DIRECTIONS, 3),
         r"convex_hull: max_vertices: .* got 16.0": lambda: convex_hull(DIRECTIONS, 16.0),
         r"convex_hull: .* it is round": lambda: convex_hull(Sphere(1.0)),
+        r"convex_hull: .* got Cone.* it is round": lambda: convex_hull(shapes.Cone(0.3, 0.8)),
+        r"convex_hull: .* got Rounded.* it is round": lambda: convex_hull(Rounded(Box((1.0, 0.4, 0.7)), 0.1)),
+        r"not in one plane, got 4 points": lambda: Polytope(np.outer([0.0, 1.0, 3.0, 4.0], [0.3, -0.7, 1.1])),
         r"bounding_sphere: .* known size, got HalfSpace": lambda: shapes.bounding_sphere(HalfSpace()),
         r"bounding_box: .* known size, got Mesh": lambda: shapes.bounding_box(Mesh("a")),
         r"bounding_capsule: expected distinct points": lambda: shapes.bounding_capsule(np.ones((4, 3))),
@@ -190,3 +194,34 @@ def test_degenerate_points_and_wrong_fits_of_hulls_are_refused() -> None:
     for message, make in bad.items():
         with pytest.raises(ValueError, match=message):
             make()
+
+
+def test_hulls_of_few_corners_and_spheres_of_round_shapes_are_exact() -> None:
+    """A hull of as many corners as permitted is itself; the smallest sphere of a cylinder touches both rims."""
+    box = Box((0.3, 0.7, 1.1))
+    for points in (box, box.support(DIRECTIONS) @ TURN.T):
+        hull = convex_hull(points, 8)
+        assert len(hull.vertices) == 8 and hull.overestimate == 0.0
+        assert hull.volume == pytest.approx(box.volume, rel=1e-12)
+    fit = shapes.bounding_sphere(Cylinder(0.05, 0.24))
+    assert fit.shape.radius == pytest.approx(math.hypot(0.05, 0.12), rel=1e-14)
+    small = shapes.bounding_sphere([(0.1, 0.2, 0.3), (0.13, 0.24, 0.3)])
+    assert small.shape.radius == pytest.approx(0.025, rel=1e-9) and [*small.origin.translation][2] == pytest.approx(0.3)
+
+
+def test_thin_points_have_hulls_down_to_the_stated_thickness() -> None:
+    """Relative to the extent: hulls are exact from 1e-10, and boxes of less than 5e-7 are thickened by 5e-7."""
+    plate = np.array([[x, y, z] for x in (-0.5, 0.5) for y in (-0.35, 0.35) for z in (-0.5, 0.5)])
+    extent = math.hypot(1.0, 0.7)
+    thin = Polytope(plate * [1.0, 1.0, 4e-10 * extent] @ TURN.T)
+    assert thin.volume == pytest.approx(0.7 * 4e-10 * extent, rel=1e-4)
+    for scale in ([1.0, 1.0, 5e-11 * extent], [1.0, 5e-11 / 0.7, 1e-3 * 5e-11]):
+        with pytest.raises(ValueError, match="not in one plane"):
+            Polytope(plate * scale @ TURN.T)
+    box = shapes.bounding_box(plate * [1.0, 1.0, 2e-6])
+    assert min(box.shape.size) == pytest.approx(2e-6, rel=1e-6)
+    box = shapes.bounding_box(plate * [1.0, 1.0, 2e-7])
+    assert min(box.shape.size) == pytest.approx(2e-7 + 1e-6 * extent, rel=1e-3)
+    with pytest.raises(ValueError, match=r"^too large$"):
+        scaled_points(plate * 1e103)
+    assert scaled_points(plate * 1e90)[1] == pytest.approx(np.linalg.norm(np.ptp(scaled_points(plate)[0], axis=1)))

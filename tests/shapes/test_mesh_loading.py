@@ -16,6 +16,7 @@ import pytest
 
 import linkwork as lw
 from linkwork.shapes import Mesh, Polytope, load_mesh
+from linkwork.shapes.mesh_parsing import checked_dae
 from linkwork.viewer.scene_builder import mesh_search
 
 trimesh = pytest.importorskip("trimesh")
@@ -283,6 +284,52 @@ def test_unsafe_glb_files_are_refused(tmp_path) -> None:
     (tmp_path / "box.gltf").write_bytes(b"{}")
     with pytest.raises(ValueError, match=r"got '\.gltf'; save it as one GLB file"):
         load_mesh("box.gltf", tmp_path)
+
+
+def test_limits_of_a_mesh_file_include_the_file_at_the_limit(folder) -> None:
+    """The box has 8 corners, which its STL file repeats 36 times, and 684 bytes; small and mirrored ones are sound."""
+    meshes = folder / "arm" / "meshes"
+    assert len(load_mesh("box.ply", meshes, max_vertices=8).vertices) == 8
+    assert len(load_mesh("box.stl", meshes, max_bytes=684, max_vertices=8).vertices) == 8
+    (meshes / "box").write_bytes((meshes / "box.stl").read_bytes())
+    (meshes / "stub.stl").write_bytes(bytes(83))
+    for name, limits, message in (
+        ("box.ply", {"max_vertices": 7}, "box.ply: 8 vertices exceed the limit max_vertices=7"),
+        ("box.stl", {"max_vertices": 5}, "box.stl: too many vertices: the limit is max_vertices=5"),
+        ("box.stl", {"max_bytes": 683}, "box.stl: too large: the limit is max_bytes=683"),
+        ("stub.stl", {}, "stub.stl: expected an STL file, got 83 bytes"),
+        ("box", {}, "box: expected a mesh of type .stl, .*, got 'no suffix'"),
+    ):
+        with pytest.raises(ValueError, match=message):
+            load_mesh(name, meshes, **limits)
+    for scale in (0.3, -0.3, (0.2, 0.3, -0.4), (-0.2, 0.3, -0.4)):  # det < 1: triangles are not reversed in vain
+        assert load_mesh("box.ply", meshes, scale=scale).issues == ()
+    with pytest.raises(ValueError, match=r"concavity: expected a number from 0.01 to 1, got 1.01"):
+        load_mesh("box.ply", meshes).convex_decomposition(concavity=1.01)
+
+
+def test_edges_of_more_than_two_triangles_are_reported(folder) -> None:
+    """Two tetrahedra that share an edge are closed, but four triangles meet there."""
+    corners = "v 0.1 0 0\nv 1 0.2 0\nv 0 1.1 0.3\nv 0.2 0 1.3\nv 0 -1.2 0.1\nv 0.3 0.1 -1.4\n"
+    faces = "f 1 3 2\nf 1 2 4\nf 2 3 4\nf 3 1 4\nf 1 5 2\nf 1 2 6\nf 2 5 6\nf 5 1 6\n"
+    (folder / "arm" / "edge.obj").write_text(corners + faces)
+    assert load_mesh("edge.obj", folder / "arm").issues == ("2 edges belong to more than two triangles",)
+
+
+def test_dae_files_that_repeat_their_nodes_too_often_are_refused() -> None:
+    """Each node doubles the one before: 2^11 instances are accepted, and 2^14 are not; a cycle counts once."""
+
+    def document(depth: int, inner: str = '<instance_geometry url="#mesh"/>') -> bytes:
+        nodes = f'<node id="n0">{inner}</node>' + "".join(
+            f'<node id="n{k + 1}"><instance_node url="#n{k}"/><instance_node url="#n{k}"/></node>' for k in range(depth)
+        )
+        scene = f'<visual_scene id="s"><node><instance_node url="#n{depth}"/></node></visual_scene>'
+        return f'<COLLADA><unit meter="0.01"/>{nodes}{scene}<instance_visual_scene url="#s"/></COLLADA>'.encode()
+
+    assert checked_dae(Path("a.dae"), document(8)) == 0.01
+    assert checked_dae(Path("a.dae"), document(2, '<instance_node url="#n0"/>')) == 0.01
+    with pytest.raises(ValueError, match=r"a.dae: its nodes make more than 10000 instances of each other"):
+        checked_dae(Path("a.dae"), document(14))
 
 
 def test_mesh_file_of_more_than_a_hundred_million_bytes_is_refused(tmp_path):
