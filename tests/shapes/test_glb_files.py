@@ -84,7 +84,7 @@ def test_glb_files_within_each_limit_are_accepted() -> None:
 
 
 def test_materials_of_glb_files_are_read_for_pictures_only() -> None:
-    """Of images that may not be decoded, none is decoded: others replace them in the list."""
+    """Images that may be decoded replace the others in the list."""
     text = content()
     text["materials"] = [
         {"pbrMetallicRoughness": {"baseColorTexture": {"index": k}, "baseColorFactor": [0.1, 0.2, 0.3, 1.0]}}
