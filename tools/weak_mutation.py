@@ -123,9 +123,9 @@ class _Recorded(ast.NodeTransformer):
     visit_If = visit_IfExp = _visit_condition
 
 
-def _call(function: Callable[..., Any], site: ast.Constant, place: ast.AST, *arguments: Any) -> Any:
+def _call(function: Callable[..., Any], site: ast.Constant, replaced: ast.AST, *arguments: Any) -> Any:
     name = ast.Name(_name(function), ast.Load())
-    return ast.copy_location(ast.Call(name, [site, *arguments], []), place)
+    return ast.copy_location(ast.Call(name, [site, *arguments], []), replaced)
 
 
 def _name(function: Callable[..., Any]) -> str:
@@ -191,15 +191,15 @@ def undistinguished(file: str, source: bytes, flags: dict[Site, int]) -> Iterato
         return ast.unparse(node.left), ast.unparse(node.comparators[0])
 
     for mutant in _mutants(file, source):
-        place, is_small = (mutant.start, mutant.end), mutant.kind == "tolerance"
+        offsets, is_small = (mutant.start, mutant.end), mutant.kind == "tolerance"
         constant = re.match(r"(_?[A-Z]\w*)\b[^=\n]*= ", text.splitlines()[mutant.line - 1])
-        if mutant.kind == "limit" and ("comparison", *place) in sites:
-            results = [(sites["comparison", *place], EQUAL)]
-        elif mutant.kind == "guard" and ("condition", *place) in sites:
-            results = [(sites["condition", *place], TRUE)]
-        elif mutant.kind == "logic" and ("operands", *place) in sites:
+        if mutant.kind == "limit" and ("comparison", *offsets) in sites:
+            results = [(sites["comparison", *offsets], EQUAL)]
+        elif mutant.kind == "guard" and ("condition", *offsets) in sites:
+            results = [(sites["condition", *offsets], TRUE)]
+        elif mutant.kind == "logic" and ("operands", *offsets) in sites:
             is_or = any(isinstance(x, ast.And) for x in ast.walk(ast.parse(mutant.text, mode="eval")))
-            results = [(sites["operands", *place], TRUE if is_or else FALSE)]
+            results = [(sites["operands", *offsets], TRUE if is_or else FALSE)]
         elif mutant.kind in ("tolerance", "constant"):
             by_side = (8, 16) if is_small else (32 | 128, 64 | 256)
             if constant:
