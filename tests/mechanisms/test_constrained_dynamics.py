@@ -36,16 +36,13 @@ def test_constrained_accelerations_equal_a_dense_solution():
 
 
 def test_method_of_forward_dynamics_is_a_choice_for_robots_without_constraints() -> None:
-    """With constraints there is one method; without them the mass matrix gives other accelerations, those of the tree."""
     robot = fourbars(1)
     q, v = parallel(robot, 0.8, rate=1.1)
     tau = np.arange(1.0, robot.nv + 1.0)
-    default = robot.forward_dynamics(q, v, tau)
-    assert np.array_equal(robot.forward_dynamics(q, v, tau, method="articulated_bodies"), default)
+    same = robot.forward_dynamics(q, v, tau, method="articulated_bodies")
+    assert np.array_equal(same, robot.forward_dynamics(q, v, tau))
     with pytest.raises(ValueError, match="forward_dynamics: method: 'mass_matrix' is only for robots without constr"):
         robot.forward_dynamics(q, v, tau, method="mass_matrix")
-    tree = robot.without_constraints()
-    assert np.abs(tree.forward_dynamics(q, v, tau, method="mass_matrix") - default).max() > 0.1
 
 
 def test_invalid_loops_of_constrained_dynamics_are_refused_by_name():

@@ -116,15 +116,15 @@ def test_objects_of_one_name_that_two_motions_hold_are_one_object_or_refused():
     cube = lw.shapes.Box((0.1, 0.1, 0.1))
 
     def joined(frame_b, shape_b, cell_b=cell):
-        holding = cell.with_attached("cube", "a_tool", cube), cell_b.with_attached("cube", frame_b, shape_b)
+        loaded_cells = cell.with_attached("cube", "a_tool", cube), cell_b.with_attached("cube", frame_b, shape_b)
         motions = [
             MOTIONS["cubic"](ARM).for_robot(robot, prefix=prefix, others=cell.neutral())
-            for robot, prefix in zip(holding, ("a_", "b_"), strict=True)
+            for robot, prefix in zip(loaded_cells, ("a_", "b_"), strict=True)
         ]
-        return holding, motions[0].for_robot(cell, others=motions[1])
+        return loaded_cells, motions[0].for_robot(cell, others=motions[1])
 
-    holding, both = joined("a_tool", cube, cell.with_attached("lamp", "b_tool", cube))
-    assert both.robot_at(0.5 * (both.start_time + both.end_time)).frames == (*holding[0].frames, "lamp")
+    loaded_cells, both = joined("a_tool", cube, cell.with_attached("lamp", "b_tool", cube))
+    assert both.robot_at(0.5 * (both.start_time + both.end_time)).frames == (*loaded_cells[0].frames, "lamp")
     for frame, shape in (("b_tool", cube), ("a_tool", lw.shapes.Sphere(0.1))):
         with pytest.raises(ValueError, match=r"both motions hold a 'cube' at .*, at different poses or"):
             joined(frame, shape)
