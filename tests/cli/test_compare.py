@@ -40,7 +40,7 @@ def test_compare_accepts_renamed_links_and_loops_files(linkwork, urdf):
     assert linkwork("compare", a, b, "--bodies").code == 0
     assert linkwork("compare", a, b, "--names", "hand=tool").code == 0
     ran = linkwork("compare", a, b, "--names", "hnad=tool")
-    assert ran.code == 2 and "compare: names: no link, joint or other part of robot 'arm' named 'hnad'" in ran.err
+    assert ran.code == 2 and "--names: no link, joint or other part of robot 'arm' named 'hnad'" in ran.err
     assert "did you mean 'hand'?" in ran.err
     assert linkwork("compare", a, b, "--names", "hand").code == 2
     tree, loops = str(lw.robots.path("fourbar")), str(lw.robots.loops("fourbar"))

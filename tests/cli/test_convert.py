@@ -11,7 +11,7 @@ import pytest
 import linkwork as lw
 from linkwork._util import own_code
 from linkwork.cli.commands import convert
-from linkwork.cli.commands.convert import split_differences
+from linkwork.cli.commands.convert import split_differences, without_other_dynamics
 from linkwork.errors import Issue, Location, ModelError
 from linkwork.formats.registry import FORMATS
 from linkwork.parts import Report, RobotDifference
@@ -208,3 +208,53 @@ def test_convert_verifies_written_files_with_the_required_load_options(linkwork,
         assert "linkwork: warning" not in ran.err  # what has another form is a note
     world = tmp_path / "room.world"
     assert linkwork("convert", "arm6", str(world)).code == 0 and "<world name=" in world.read_text()
+
+
+def test_losses_of_inertias_explain_the_dynamics_that_follow_from_them_alone():
+    robot = lw.load("double_pendulum")
+    lost = Issue("WRITTEN_AS", "the inertia is replaced", Location(element="robot[r]/link[lower_rod]/inertial"))
+    changed = robot.with_inertia("lower_rod", mass=2.0 * robot.link("lower_rod").mass)
+    differences = robot.compare(changed).differences
+    assert {difference.group for difference in differences} == {"inertias", "dynamics"}
+    stated, unstated = split_differences(differences, [lost], {"lower_rod"})
+    stated, unstated = without_other_dynamics(robot, changed, stated, unstated)
+    assert {x.group for x, _ in stated} == {"inertias", "dynamics"} and not [
+        x for x in unstated if x.group == "dynamics"
+    ]
+    both = changed.with_inertia("upper_rod", mass=3.0 * robot.link("upper_rod").mass)
+    stated, unstated = split_differences(robot.compare(both).differences, [lost], {"lower_rod", "upper_rod"})
+    assert "dynamics" not in {x.group for x in unstated}
+    stated, unstated = without_other_dynamics(robot, both, stated, unstated)
+    other = {(x.quantity, x.subject) for x in changed.compare(both).differences if x.group == "dynamics"}
+    assert other and {(x.quantity, x.subject) for x in unstated if x.group == "dynamics"} == other
+    assert other.isdisjoint((x.quantity, x.subject) for x, _ in stated)
+
+
+def test_losses_of_elements_with_brackets_in_their_names_explain_their_differences():
+    message = "MJCF has no velocity limits (at 2 places: 'joint[a[1]]', 'joint[b]')"
+    speeds = Issue("NOT_WRITTEN", message, Location(element="robot[r]/joint[a[1]]"))
+    single = Issue("NOT_WRITTEN", "no shapes", Location(element="robot[r]/link[l[2][x]]/visual"))
+    stated = [difference("limits", "a[1]"), difference("limits", "b"), difference("visuals", "l[2][x]")]
+    unstated = [difference("limits", "a"), difference("limits", "1"), difference("visuals", "l")]
+    result = split_differences([*stated, *unstated], [speeds, single], {"a[1]", "a", "b", "l[2][x]", "l"})
+    assert ([each for each, _ in result[0]], result[1]) == (stated, unstated)
+
+
+def test_convert_writes_an_srdf_beside_a_urdf_and_names_its_option_in_losses(linkwork, tmp_path):
+    robot = lw.load("arm6").with_named_configuration("home", {"elbow": 1.2})
+    robot.save(tmp_path / "arm.json")
+    source, urdf, srdf = (str(tmp_path / name) for name in ("arm.json", "arm.urdf", "arm.srdf"))
+    ran = linkwork("convert", source, urdf)
+    assert "no named configurations: 'home'" in ran.err and "hint: --to-loops FILE writes a file" in ran.err
+    ran = linkwork("convert", source, urdf, "--force", "--to-srdf", srdf, "--verify")
+    assert ran.code == 0 and not ran.err and "not written" not in ran.out, ran
+    back = lw.load(urdf).with_srdf_document(srdf)
+    assert back.configuration("home").tolist() == robot.configuration("home").tolist()
+    for words, said in (
+        ((source, urdf, "--force", "--to-srdf", str(tmp_path / "x.xml")), "--to-srdf: expected a file .srdf beside"),
+        ((source, str(tmp_path / "a.xml"), "--to-srdf", str(tmp_path / "x.srdf")), "--to-srdf: expected a file .srdf"),
+        ((source, urdf, "--force", "--to-srdf", srdf + "/x.srdf"), "the folder does not exist"),
+        ((source, "-"), "OUTPUT: expected a file, .urdf"),
+    ):
+        ran = linkwork("convert", *words)
+        assert ran.code == 2 and said in ran.err, ran

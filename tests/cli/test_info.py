@@ -34,7 +34,7 @@ def test_commands_load_the_robot_with_its_base_at_the_pose_of_the_option_base(li
     assert ran.code == 0 and ran.out.splitlines()[1].split() == ["├─", "base", "base_mount", "welded"]
     assert ran.out.splitlines() == str(lw.load("arm6", base=lw.pose((0.4, -0.5, 0.8), rpy=(0, 0, -1.5)))).splitlines()
     refused = linkwork("info", "quadruped", "--floating-base", "--base", *"000000")
-    assert refused.code == 2 and "load: base: robot 'quadruped' has no fixed base" in refused.err
+    assert refused.code == 2 and "--base: robot 'quadruped' has no fixed base" in refused.err
     assert linkwork("info", "arm6", "--base", "0", "0", "1").code == 0
     refused = linkwork("info", "arm6", "--base", "0", "0", "1", "2")
     assert refused.code == 2 and "--base: expected X Y Z ROLL PITCH YAW, or X Y Z, got 4 numbers" in refused.err

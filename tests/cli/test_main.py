@@ -526,7 +526,7 @@ def test_errors_of_python_code_name_the_options_of_a_command(linkwork):
         ("robot.max_iterations: x", "robot.max_iterations: x"),
         ("margins: too many", "margins: too many"),
     ):
-        assert output.with_options(message, {"margin", "max_iterations"}) == expected
+        assert output.with_options(message, {"margin": "--margin", "max_iterations": "--max-iterations"}) == expected
 
 
 def test_lists_with_commas_after_units_are_no_decimal_commas(linkwork):

@@ -101,7 +101,7 @@ def _run(words: Sequence[str], terminal: Terminal) -> int:
     try:
         code: int = parsed.run(parsed, terminal)
     except CommandError as error:  # of Python code, about arguments that are options here
-        message = with_options(str(error), {*vars(parsed)} - {"file", "run"})
+        message = with_options(str(error), parsed.options)
         raise CommandError(error.code, message, error.issues, error.warnings) from error
     return code
 
@@ -131,7 +131,8 @@ def _parser(command: str) -> argparse.ArgumentParser:
         if name == command:
             module = import_module(f"linkwork.cli.commands.{name.replace('-', '_')}")
             module.add_arguments(subparser)
-            subparser.set_defaults(run=module.run)
+            options = {x.dest: x.option_strings[-1] for x in subparser._actions if x.option_strings}
+            subparser.set_defaults(run=module.run, options=options)
     return parser
 
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 import shutil
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -119,34 +119,36 @@ class Terminal:
         self.log.line(f"linkwork: error: {text}")
 
 
-_ARGUMENT = re.compile(r"""\b(\w+)=(['"])(\w+)\2""")
+_ARGUMENT = re.compile(r"""\b(\w+)=(?:True\b|(['"])(\w+)\2)""")
 _CALLS = {
     "load(path, xacro=True)": "--xacro",
     "load(path, package_dirs=[...])": "--package-dirs FOLDER",
     "show() draws": "--output FILE.html draws",
+    "loops= writes a file": "--to-loops FILE writes a file",
+    "robot.to_srdf(path) writes": "--to-srdf FILE writes",
 }
 
 
 def as_options(message: str) -> str:
     """Return a message of Python code with options instead of arguments: ``--mimic coupled`` for mimic="coupled"."""
-    text = _ARGUMENT.sub(lambda match: f"--{match[1].replace('_', '-')} {match[3]}", message)
+    text = message
     for call, option in _CALLS.items():
         text = text.replace(call, option)
-    return text
+    return _ARGUMENT.sub(lambda match: f"--{match[1].replace('_', '-')} {match[3] or ''}".rstrip(), text)
 
 
 _LEADING = re.compile(r"(?:[a-z_]+: )?([a-z]+(?:_[a-z]+)*)(?=[:\[])")
 _COMPOUND = re.compile(r"(?<![\w.'\"/-])([a-z]+(?:_[a-z]+)+)(?![\w.'\"(=/])")
 
 
-def with_options(message: str, names: Collection[str]) -> str:
-    """Return a message of Python code with options for the arguments in ``names``: ``--voxel-size`` for voxel_size.
+def with_options(message: str, options: Mapping[str, str]) -> str:
+    """Return a message of Python code with ``options`` for arguments: ``--voxel-size`` for voxel_size.
 
     These are the argument at the beginning, after which the function's name is left out, and words with underscores.
     """
 
     def option(match: re.Match[str]) -> str:
-        return f"--{match[1].replace('_', '-')}" if match[1] in names else match[0]
+        return options.get(match[1], match[0])
 
     return _COMPOUND.sub(option, _LEADING.sub(option, message, count=1) if _LEADING.match(message) else message)
 

@@ -39,6 +39,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add_robot(parser)
     parser.add_argument("output", metavar="OUTPUT", help=f"the file to write: {', '.join(WRITERS)}")
     parser.add_argument("--to-loops", metavar="FILE", help="a second JSON file for content that URDF does not have")
+    parser.add_argument("--to-srdf", metavar="FILE", help="an SRDF beside a URDF: pairs of links, named configurations")
     parser.add_argument("--to-meshes", metavar="FOLDER", help="a folder for the mesh files of convex hulls")
     parser.add_argument("--force", action="store_true", help="replace an existing file")
     parser.add_argument(
@@ -52,16 +53,23 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(arguments: argparse.Namespace, terminal: Terminal) -> int:
     method = _method_for(arguments.output)
     _check_output(arguments.output, arguments.force)
-    if arguments.to_loops is not None:
-        _check_output(arguments.to_loops, arguments.force)
+    for beside in (arguments.to_loops, arguments.to_srdf):
+        if beside is not None:
+            _check_output(beside, arguments.force)
+    if arguments.to_srdf is not None and (method != "to_urdf" or Path(arguments.to_srdf).suffix.lower() != ".srdf"):
+        raise CommandError(USAGE, f"--to-srdf: expected a file .srdf beside a .urdf, got {escaped(arguments.to_srdf)}")
     robot = robot_of(arguments, terminal)
     losses = _written(getattr(robot, method), arguments)
-    comparison = None
+    if arguments.to_srdf is not None:
+        srdf_losses = _written_srdf(robot, arguments)
+        losses = (*(x for x in losses if (x.where.element or "").partition("/")[2] not in _OF_SRDF), *srdf_losses)
+    comparison, stated = None, list[tuple[RobotDifference, Issue]]()
+    unstated = list[RobotDifference]()
     if arguments.verify:
-        comparison = robot.compare(_read_again(robot, arguments))
-    stated, unstated = (
-        ([], []) if comparison is None else split_differences(comparison.differences, losses, _names_of(robot))
-    )
+        read = _read_again(robot, arguments)
+        comparison = robot.compare(read)
+        stated, unstated = split_differences(comparison.differences, losses, _names_of(robot))
+        stated, unstated = without_other_dynamics(robot, read, stated, unstated)
     if arguments.json:
         about = {"linkwork": __version__, "file": robot.tree.source, "output": arguments.output, "robot": robot.name}
         verified = None
@@ -107,30 +115,34 @@ _GROUPS_OF_TEXTS = {  # of differences in joints and links, by words of the loss
     "names": re.compile(r"\b(written as|added|names?|without mass)\b"),
     "constraints": re.compile(r"\b(mimic|coupling|loops?)\b"),
     "inertias": re.compile(r"\b((?<!without )mass|masses|inertia|inertias)\b"),
-    "dynamics": re.compile(r"\b((?<!without )mass|masses|inertia|inertias|armature)\b"),
+    "dynamics": re.compile(r"\b((?<!without )mass|masses|inertia|inertias)\b"),
     "collisions": re.compile(r"\bshapes\b"),
     "visuals": re.compile(r"\bshapes\b"),
 }
 _NOT_COMPARED = re.compile(  # content of shapes and pairs that `Robot.compare` does not have
     r"shapes are written without their names|names of materials|\bthe (material|texture|friction) |\bpairs of links\b"
 )
-_PATH = re.compile(r"'((?:\w+\[[^\[\]]*\]/?)+\w*)'")  # of an element, in the list of a message
-_STEP = re.compile(r"(\w+)(?:\[([^\[\]]*)\])?")
+_NAME = r"\[((?:[^\[\]]|\[[^\[\]]*\])*)\]"  # in a step of a path; it may have brackets of its own, as in "link[a[1]]"
+_PATH = re.compile(rf"'((?:\w+{_NAME}/?)+\w*)'")  # of an element, in the list of a message
+_STEP = re.compile(rf"(\w+)(?:{_NAME})?")
 _QUOTED = re.compile(r"'([^']*)'")
 _SHAPE = re.compile(r"/\d+$")  # the number of one of a link's shapes
 _CUT = re.compile(r"\.\.\. and \d+ more")  # the end of a list that does not name all
 
 
+_Explained = list[tuple[RobotDifference, Issue]]
+
+
 def split_differences(
     differences: Sequence[RobotDifference], losses: Sequence[Issue], names: Collection[str] = ()
-) -> tuple[list[tuple[RobotDifference, Issue]], list[RobotDifference]]:
+) -> tuple[_Explained, list[RobotDifference]]:
     """Return the differences that a loss of the writer explains, each with the loss, and the other differences.
 
     A loss explains differences of its kind (such as limits) in the links, joints or other elements that it names, and
     in those whose names derive from these.  ``names`` are names of the written robot, which derive from no others.
     """
     explained = [(_explained(issue), issue) for issue in losses]
-    stated: list[tuple[RobotDifference, Issue]] = []
+    stated: _Explained = []
     unstated: list[RobotDifference] = []
     for difference in differences:
         group, subject = difference.group, difference.subject
@@ -142,6 +154,33 @@ def split_differences(
         else:
             stated.append((difference, cause))
     return stated, unstated
+
+
+def without_other_dynamics(
+    robot: Robot, read: Robot, stated: _Explained, unstated: Sequence[RobotDifference]
+) -> tuple[_Explained, list[RobotDifference]]:
+    """Return both lists of `split_differences` after a check of what losses of masses and inertias explain.
+
+    They explain differences of dynamics that vanish when the robot has the inertias of the written file in the links
+    whose difference they announce; others move to the second list.
+    """
+    by_inertia = [pair for pair in stated if pair[0].group == "dynamics" and _is_of_inertias(pair[1])]
+    if not by_inertia:
+        return stated, [*unstated]
+    links = {difference.subject for difference, _ in stated if difference.group == "inertias"}
+    both = links & {link.name for link in robot.links} & {link.name for link in read.links}
+    try:
+        for name in sorted(both):
+            robot = robot.with_inertia(name, inertia=read.link(name).inertia_at_origin)
+    except ValueError:  # such an inertia belongs to no body: the announcement is all that is known
+        return stated, [*unstated]
+    left = {(x.quantity, x.subject) for x in robot.compare(read).differences if x.group == "dynamics"}
+    other = [difference for difference, _ in by_inertia if (difference.quantity, difference.subject) in left]
+    return [pair for pair in stated if pair[0] not in other], [*unstated, *other]
+
+
+def _is_of_inertias(issue: Issue) -> bool:
+    return any(group == "inertias" for group, _ in _explained(issue))
 
 
 def _is_in(pairs: set[tuple[str, str]], group: str, subject: str, names: Collection[str]) -> bool:
@@ -164,7 +203,7 @@ def _explained(issue: Issue) -> set[tuple[str, str]]:
     """Return the groups of differences that a loss explains, each with the name of an element, or "" for all."""
     first = (issue.where.element or "").partition("/")[2]
     result = set[tuple[str, str]]()
-    for path in (first, *_PATH.findall(issue.message)):
+    for path in (first, *(path for path, _ in _PATH.findall(issue.message))):
         steps = _STEP.findall(path)
         kind, name = steps[-1] if steps else ("", "")
         groups = _GROUPS_OF_ELEMENTS.get(kind) or _GROUPS_OF_ELEMENTS.get(kind.removesuffix("s"))
@@ -183,12 +222,12 @@ def _explained(issue: Issue) -> set[tuple[str, str]]:
     return result | ({("dynamics", "")} if first == "gravity" else set())
 
 
-def _read_again(robot: Robot, arguments: argparse.Namespace) -> Robot:
+def _read_again(written_robot: Robot, arguments: argparse.Namespace) -> Robot:
     """Return the robot of the written file, read with the options by which it is the written one.
 
     Raises CommandError.
     """
-    tree, written = robot.tree, find_format(arguments.output)
+    tree, written = written_robot.tree, find_format(arguments.output)
     options: dict[str, Any] = {} if arguments.to_loops is None else {"loops": arguments.to_loops}
     if written.name != "linkwork":  # whose files state all of this
         follows = tree.has_couplings or any(isinstance(body.joint, Helical) for body in tree.bodies)
@@ -202,11 +241,28 @@ def _read_again(robot: Robot, arguments: argparse.Namespace) -> Robot:
                 options[name] = value
     if written.name == "urdf" and describe(tree).base is not None:
         options["floating_base"] = True
-    return read_robot(arguments.output, **options)
+    robot = read_robot(arguments.output, **options)
+    return robot if arguments.to_srdf is None else robot.with_srdf_document(arguments.to_srdf)
+
+
+_OF_SRDF = ("collisions", "named_configurations")  # elements of losses of a URDF that an SRDF beside it has
+
+
+def _written_srdf(robot: Robot, arguments: argparse.Namespace) -> Sequence[Issue]:
+    """Write the SRDF of ``--to-srdf``, and return the content that it cannot represent.  Raises CommandError."""
+    try:
+        return tuple(robot.to_srdf(arguments.to_srdf, strict=arguments.strict).warnings)
+    except ModelError as error:
+        text = "\n".join(map(str, error.issues))
+        raise CommandError(FAILED, f"{escaped(arguments.to_srdf)} is not written:\n{text}") from error
+    except OSError as error:
+        raise CommandError(FAILED, f"cannot write {escaped(arguments.to_srdf)}: {error.strerror or error}") from error
 
 
 def _method_for(output: str) -> str:
     """Return the name of the method of `Robot` that writes a file.  Raises CommandError."""
+    if output == "-":
+        raise CommandError(USAGE, f"OUTPUT: expected a file, {', '.join(WRITERS)}, got the standard output")
     known = {suffix: name for suffix, name in WRITERS.items() if hasattr(Robot, name)}
     suffix = Path(output).suffix.lower()
     if suffix not in known:
