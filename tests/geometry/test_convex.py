@@ -7,7 +7,12 @@ import itertools
 import numpy as np
 import pytest
 
+from linkwork.geometry import PolytopeCore, SegmentCore, Solid, signed_distance
 from linkwork.geometry.pairs.convex.direction_branch_and_bound import _least
+from linkwork.geometry.pairs.convex.minkowski_difference import Difference
+from linkwork.geometry.pairs.convex.polytope_facets import nearest_facet
+from linkwork.geometry.pairs.convex.polytope_sides import sides_of
+from linkwork.model.random_tree import random_pose
 from linkwork.spatial import Vec3
 
 from .minkowski import signed_distance_of_hulls
@@ -216,3 +221,20 @@ def test_bound_of_a_cell_of_directions_is_at_most_that_along_the_normal_of_its_p
         assert cut.side != 3.0 or cut.square == pytest.approx(height * abs(height), rel=1e-9)
         count += 1
     assert count >= 5
+
+
+def test_segment_in_a_cuboid_is_as_deep_as_the_nearest_facet_of_their_difference() -> None:
+    """The facets are those of the cuboid, which is listed by its corners, and its edges swept along the segment."""
+    low, high = np.array([-0.5, -0.7, -0.3]), np.array([0.6, 0.4, 0.9])
+    center, half = np.array([0.1, -0.05, 0.2]), np.array([0.05, 0.1, -0.07])
+    X = random_pose(np.random.default_rng(4))
+    vertices = [Vec3(*v) for v in itertools.product(*zip(low.tolist(), high.tolist(), strict=True))]
+    cuboid = PolytopeCore(X, tuple(vertices))
+    segment = SegmentCore(X.point(Vec3(*center.tolist())), X.rotation @ Vec3(*half.tolist()))
+    normals = np.concatenate([np.eye(3), np.cross(np.eye(3), half)])
+    normals = np.concatenate([normals, -normals]) / np.linalg.norm([*normals, *normals], axis=1)[:, None]
+    depths = np.maximum(normals * low, normals * high).sum(axis=1) - normals @ center + np.abs(normals @ half)
+    expected = normals[depths.argmin()]
+    assert [*nearest_facet(sides_of(Difference.of(cuboid, segment))).n] == pytest.approx(expected, abs=1e-14)
+    assert signed_distance(Solid(segment), Solid(cuboid)).distance == pytest.approx(-depths.min(), abs=1e-14)
+    assert sides_of(Difference.of(segment, SegmentCore(Vec3(0.1, 0.2, 0.3), Vec3(0.3, 0.4, 0.5)))) is None

@@ -20,6 +20,7 @@ from linkwork.geometry import (
 )
 from linkwork.geometry.fields.distance_grid import interpolated
 from linkwork.geometry.fields.height_field import _deepest
+from linkwork.geometry.fields.triangle_distance import triangle_distance
 from linkwork.spatial import Pose, Vec3
 
 from .test_fields import GROUND, check, core_values, poses, to_terrain
@@ -157,3 +158,19 @@ def test_depth_of_a_solid_in_a_sloped_height_field_is_measured_at_its_lowest_poi
     rim = np.hypot(x, y)
     low = Vec3(-0.2 * x / rim, -0.2 * y / rim, -0.1 * np.sign(z))
     assert [*_deepest(arrays, CylinderCore(X, 0.2, 0.1))] == pytest.approx([*X.point(low)], abs=1e-15)
+
+
+def test_distance_of_a_triangle_to_a_point_is_that_to_its_face_edge_or_corner() -> None:
+    corners = Vec3(0.1, 0.2, 0.3), Vec3(1.3, 0.4, 0.2), Vec3(0.2, 1.1, 0.6)
+    a, b, c = (np.array([*v]) for v in corners)
+    normal = np.cross(b - a, c - a) / np.linalg.norm(np.cross(b - a, c - a))
+    outward = np.cross(b - a, normal) / np.linalg.norm(b - a)  # of the first edge
+    for on, away in (
+        (0.2 * a + 0.5 * b + 0.3 * c, 0.7 * normal),
+        (0.4 * a + 0.6 * b, 0.5 * normal + 0.3 * outward),
+        (b, 0.4 * (b - a) + 0.3 * (b - c)),
+    ):
+        result = triangle_distance(corners, PointCore(Vec3(*(on + away).tolist())))
+        assert result.distance == pytest.approx(np.linalg.norm(away), rel=1e-14)
+        assert [*result.on_a] == pytest.approx(on, abs=1e-14)
+        assert [*result.normal] == pytest.approx(away / np.linalg.norm(away), abs=1e-14)

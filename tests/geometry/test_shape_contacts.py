@@ -171,3 +171,20 @@ def test_segment_is_within_a_distance_of_a_cylinder_from_its_exact_distance_on()
             assert bool(within(a, b, distance + limit)) == bool(within(b, a, distance + limit)) == (limit > 0.0)
     crossing = Solid(SegmentCore(X.translation, X.rotation @ Vec3(0.5, 0.6, 0.2)))
     assert within(crossing, b, 0.0) and within(Solid(PointCore(X.point(Vec3(0.29, 0.0, 0.39)))), b, 0.0)
+
+
+def test_two_sampled_shapes_touch_at_one_point() -> None:
+    """The point of a cloud in a distance field of a plane has the contact of the nearest of the cloud's points."""
+    normal = np.array([0.36, -0.48, 0.8])
+    indices = np.indices((4, 5, 3)).reshape(3, -1).T
+    low, spacing = np.array([-0.8, -0.9, -0.7]), np.array([0.6, 0.5, 0.8])
+    field = shapes.DistanceField(((low + indices * spacing) @ normal).reshape(4, 5, 3), spacing, low)
+    points = np.array([[0.1, 0.2, 0.3], [-0.2, 0.1, -0.1], [0.3, -0.1, 0.2]])
+    cloud = shapes.PointCloud(points, 0.05)
+    X = random_pose(np.random.default_rng(5))
+    for a, b, sign, exists in ((field, cloud, 1.0, True), (cloud, field, -1.0, False)):
+        (touching,) = touching_shapes(a, X, b, X, -0.15 if exists else -0.25)
+        (point,) = touching.points
+        assert bool(point.exists) is exists
+        assert point.depth == pytest.approx(0.05 - (points @ normal).min(), abs=1e-12)
+        assert [*touching.normal] == pytest.approx([*(X.rotation @ Vec3(*(sign * normal).tolist()))], abs=1e-12)

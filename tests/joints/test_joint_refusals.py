@@ -14,7 +14,7 @@ import pytest
 import linkwork
 from helpers.joints import EVERY, Ball
 from linkwork import load, pose
-from linkwork.errors import ConfigurationWarning
+from linkwork.errors import ConfigurationWarning, JointMethodError
 from linkwork.expr.scalar.functions import cos
 from linkwork.joints import (
     Composite,
@@ -33,6 +33,7 @@ from linkwork.joints import (
     UnboundedRevolute,
     Universal,
 )
+from linkwork.joints.base.checks import attribute_errors
 from linkwork.model.random_tree import random_tree
 from linkwork.spatial import Pose, Rotation, Vec3
 
@@ -70,6 +71,7 @@ BAD: list[tuple[Callable[[], JointType], str]] = [
     (lambda: Universal((1, 0, 0), (-1, 0, 0), right_angle=False), "expected two axes that are not parallel, got"),
     (lambda: Universal((1, 0, 0), (0, 0, 0)), "universal: second: expected three finite numbers"),
     (lambda: Planar((1, 0, 0), (1, 1e-3, 0)), "planar: x_axis and y_axis: expected two axes at a right angle, got"),
+    (lambda: Planar((1, 0, 0), (1.5e-9, 1, 0)), "planar: x_axis and y_axis: expected two axes at a right angle, got"),
     (lambda: Planar((NAN, 0, 0)), "planar: x_axis: expected three finite numbers"),
     (lambda: Planar.across((0, 0, 0)), "planar: normal: expected three finite numbers"),
     (lambda: SphericalEuler("xxz"), "spherical (Euler): order: expected one of xyx, xyz, xzx, xzy, yxy, "),
@@ -272,3 +274,40 @@ def test_messages_about_configurations_name_the_joint_of_the_robot() -> None:
             joint.regularity([*q, 0.0])
         batch = np.array([[q, q, q], [q, q, q]])
         assert joint.regularity(batch).tolist() == [[joint.type.regularity(q)] * 3] * 2
+
+
+def test_parameters_at_the_limits_of_joints_are_accepted() -> None:
+    assert Helical("z", 1e20).pitch == 1e20 and Helical("z", -1e20).pitch == -1e20
+    assert Ellipsoid(0.3, 1e-6, 1e20).c == 1e20 and Ellipsoid(0.3, 1e-6, 0.7).b == 1e-6
+    tilted = Planar((1, 0, 0), (0.5e-9, 1, 0))  # not refused, and then orthonormal
+    assert abs(tilted.x_axis.dot(tilted.y_axis)) < 1e-24
+    for size in (0.0, 1e-15, 1e-12):
+        x, y = Planar((1, 0, 0), (size, 1, 0)).x_axis, Planar((1, 0, 0), (size, 1, 0)).y_axis
+        assert abs(x.dot(y)) < 1e-24 and math.hypot(*y) == 1.0
+
+
+def test_rounding_of_axes_and_quaternions_beyond_the_last_bit_is_removed() -> None:
+    """A length within 4e-16 of 1 is left; one that is farther from 1 becomes 1 to the last bit."""
+    for size in (1.0 + 2e-15, 1.0 - 2e-15):
+        assert [*Revolute((0.0, 0.0, size)).axis] == [0.0, 0.0, 1.0]
+        q = np.array([0.0, size, 0.0, 0.0])
+        assert Spherical().checked(q).tolist() == [0.0, 1.0, 0.0, 0.0]
+    exact = 1.0 + 2.0**-52
+    assert [*Revolute((0.0, 0.0, exact)).axis] == [0.0, 0.0, exact]
+
+
+def test_errors_outside_of_a_users_joint_type_are_raised_as_they_are() -> None:
+    """Errors of its own methods are attributed to the joint; those of the library's types and callers are not."""
+
+    class Faulty(Ball):
+        def distance(self, q: Any) -> Any:
+            return 1.0 / len([])
+
+    def caller() -> None:
+        raise ZeroDivisionError("of the caller")
+
+    for joint in (Revolute("z"), Faulty()):
+        with pytest.raises(ZeroDivisionError, match="of the caller"), attribute_errors("hip", joint):
+            caller()
+    with pytest.raises(JointMethodError, match="hip"), attribute_errors("hip", Faulty()):
+        Faulty().distance([])
