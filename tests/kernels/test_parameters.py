@@ -466,7 +466,7 @@ def test_unphysical_values_of_robot_parameters_are_refused() -> None:
     refused({"inertia": whole}, "row 3, body 'forearm_proximal'", "the mass is -1 kg")
     loaded = ARM.with_payload("payload", "hand", 5.0)
     with pytest.raises(ValueError, match="link 'flange' is unphysical: the mass is -"):
-        loaded.with_parameters({"inertia": 0.5 * loaded.parameters("inertia")["inertia"]})
+        loaded.with_parameters({"inertia": np.linspace(0.5, 0.5001, 10) * loaded.parameters("inertia")["inertia"]})
     refused({"inertia:hand": np.zeros(9)}, "shape (10,)", "ten inertial parameters")
     refused({"gravity": [0.0, np.nan, 0.0]}, "gravity: expected numbers of shape (3,)")
     refused({"damping": -np.ones(7)}, "damping", "non-negative")

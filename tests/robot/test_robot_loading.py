@@ -172,12 +172,38 @@ def test_multiples_of_the_robots_own_inertias_are_accepted_and_others_checked():
     heavier = given.with_parameters({"inertia:b": 1.2 * own})
     np.testing.assert_allclose(heavier.mass_matrix([0.3]), 1.2 * given.mass_matrix([0.3]), rtol=1e-12)
     changed = own + np.eye(10)[9]
-    with pytest.raises(
-        ValueError, match=r"own, which load\(path, inertia=\"nearest\"\) repairs"
-    ):
+    with pytest.raises(ValueError, match=r"own, which load\(path, inertia=\"nearest\"\) repairs"):
         given.with_parameters({"inertia:b": changed})
     with pytest.raises(ValueError, match="unphysical inertial parameters"):
         given.with_parameters({"inertia:b": -own})
+
+
+def test_factors_of_a_bodys_inertia_scale_all_its_links_and_other_changes_its_own_link():
+    """A dummy link with an impossible inertia, and a heavy link that is welded to it, as many legged robots have."""
+    heavy = '<link name="w"><inertial><origin xyz="0.1 0 0.2"/><mass value="16"/><inertia ixx="0.3" ixy="0.01" ixz="0" '
+    heavy += 'iyy="0.4" iyz="0" izz="0.5"/></inertial></link><joint name="k" type="fixed"><parent link="b"/>'
+    heavy += '<child link="w"/><origin xyz="0.3 0 0" rpy="0.1 0.2 0.3"/></joint></robot>'
+    dummy = arm(IMPOSSIBLE)
+    for number in ('"1"', '"2"', '"4"'):
+        dummy = dummy.replace(number, f'{number[:2]}e-6"')
+    with pytest.warns(ModelWarning, match="the largest exceeds the sum of the others"):
+        given = loaded(dummy.replace("</robot>", heavy))
+    whole, names = given.parameters("inertia")["inertia"], ("b", "w")
+    lighter = given.with_parameters({"inertia": 0.8 * whole})
+    for name in names:
+        expected = 0.8 * given.parameters(f"inertia:{name}")[f"inertia_{name}"]
+        np.testing.assert_allclose(lighter.parameters(f"inertia:{name}")[f"inertia_{name}"], expected, rtol=1e-12)
+    np.testing.assert_allclose(lighter.parameters("inertia")["inertia"], 0.8 * whole, rtol=1e-12, atol=1e-15)
+    np.testing.assert_allclose(lighter.mass_matrix([0.3]), 0.8 * given.mass_matrix([0.3]), rtol=1e-12)
+    assert given.with_parameters({"inertia": whole}) == given
+    load = np.array([2.0, 0.2, 0.0, 0.0, 0.1, 0.0, 0.0, 0.1, 0.0, 0.1])
+    loaded_robot = given.with_parameters({"inertia": whole + load})
+    assert loaded_robot.link("b").mass == pytest.approx(2.0 + 2e-6) and loaded_robot.link("w").mass == 16.0
+    with pytest.raises(ValueError, match=r"link 'b' is unphysical: .*set the links' own, as inertia:b"):
+        given.with_parameters({"inertia": 0.8 * whole + 0.01 * load})
+    moved = given.with_parameters({"inertia": 3.0 * whole, "frame:w": [0.0, 0.01, 0.0, 0.01, 0.0, 0.0]})
+    assert moved.link("w").mass == 16.0 and moved.link("b").mass == pytest.approx(32.0 + 6e-6)
+    np.testing.assert_allclose(moved.parameters("inertia")["inertia"], 3.0 * whole, rtol=1e-12, atol=1e-15)
 
 
 def test_robots_can_be_loaded_without_inertias_for_kinematics():
@@ -186,9 +212,9 @@ def test_robots_can_be_loaded_without_inertias_for_kinematics():
     assert [issue.code for issue in loaded_robot.report.warnings] == ["INERTIA_IGNORED"]
     assert "2 times, here first" in loaded_robot.report.warnings[0].message
     q = np.array([0.3])
-    good = loaded(arm())
-    assert np.array_equal(loaded_robot.pose(q, "b"), good.pose(q, "b"))
-    assert np.array_equal(loaded_robot.jacobian(q, "b"), good.jacobian(q, "b"))
+    robot_of_file = loaded(arm())
+    assert np.array_equal(loaded_robot.pose(q, "b"), robot_of_file.pose(q, "b"))
+    assert np.array_equal(loaded_robot.jacobian(q, "b"), robot_of_file.jacobian(q, "b"))
     for robot_ in (
         loaded_robot,
         loaded_robot.with_root("b"),

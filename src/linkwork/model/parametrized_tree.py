@@ -13,11 +13,12 @@ from linkwork.model.loop_joints import loops_of, with_loop_values
 from linkwork.model.tree import Tree
 from linkwork.spatial import Inertia, Pose, Quaternion, Vec3
 
-__all__ = ["ParameterValues", "offset", "parametrized", "with_parameter_values"]
+__all__ = ["ParameterValues", "inertia_factor", "offset", "parametrized", "with_parameter_values"]
 
 Scalars = Sequence[Any]
 ParameterValues = Mapping[Parameter, Scalars]
 
+_SAME = 1e-12  # relative difference of equal inertial parameters
 _OF_BODIES = ("damping", "friction")  # fields of `Body`; the others are fields of `Drive`
 
 
@@ -33,13 +34,18 @@ def parametrized(tree: Tree, values: ParameterValues, with_inertias: bool = True
 def with_parameter_values(tree: Tree, values: ParameterValues) -> Tree:
     """Return the tree with these values of kernel parameters, all of them floats: an ordinary robot's tree.
 
-    If the inertia of a whole body is set, the body's own link gets the difference to the other links on the body.
+    If the inertia of a whole body is set, the body's own link gets the difference to the other links on the body.  A
+    multiple of the body's inertia scales all its links instead, unless a frame on the body also moves.
     """
     changed = _ChangedTree(tree, values)
     parts = changed.parts()
     frames = list(parts["frames"])
     for i, whole in changed.wholes.items():
         name = tree.bodies[i].name
+        factor = inertia_factor(whole.parameters(), tree.bodies[i].inertia.parameters())
+        if factor is not None and not changed.moves_links(i):
+            frames = [_scaled(f, factor) if f.body == i else f for f in frames]
+            continue
         inertias = [f.placement @ f.inertia for f in frames if f.body == i and f.name != name]
         if all(f.name != name for f in frames):
             frames.append(Frame(name, i, Pose.identity()))
@@ -47,6 +53,19 @@ def with_parameter_values(tree: Tree, values: ParameterValues) -> Tree:
         inertia = whole - sum(inertias, Inertia.zero())
         frames[index] = replace(frames[index], inertia=frames[index].placement.inv() @ inertia)
     return replace(tree, **{**parts, "frames": tuple(frames)})
+
+
+def _scaled(frame: Frame, factor: float) -> Frame:
+    if factor == 1.0 or frame.inertia.is_zero:
+        return frame
+    return replace(frame, inertia=Inertia.of_parameters([factor * x for x in frame.inertia.parameters()]))
+
+
+def inertia_factor(parameters: Sequence[float], known: Sequence[float]) -> float | None:
+    """Return the factor f > 0 of inertial parameters (10,) that are f times the ``known`` ones; None for others."""
+    factor = parameters[0] / known[0] if known[0] > 0.0 else 1.0
+    same = all(abs(x - factor * y) <= _SAME * abs(x) for x, y in zip(parameters, known, strict=True))
+    return float(factor) if same and factor > 0.0 else None
 
 
 def offset(values: Scalars) -> Pose:
@@ -71,6 +90,10 @@ class _ChangedTree:
         self.placed: dict[int, Pose] = {}  # offsets of joints, by body
         for parameter, value in values.items():
             self.set(parameter, value)
+
+    def moves_links(self, i: int) -> bool:
+        """Return True if the placement of a frame on body i changes."""
+        return any(f.body == i and f.name in self.offsets for f in self.before.frames)
 
     def set(self, parameter: Parameter, values: Scalars) -> None:
         tree, kind, name = self.before, parameter.kind, parameter.name

@@ -17,12 +17,13 @@ from linkwork.kernels.robot_base import Array, RobotBase, edits
 from linkwork.model.composite_body import frames_with_inertias
 from linkwork.model.kernel_parameters import KINDS, Parameter, inputs_of, read_parameters
 from linkwork.model.loop_joints import loops_of
-from linkwork.model.parametrized_tree import parametrized, with_parameter_values
+from linkwork.model.parametrized_tree import inertia_factor, parametrized, with_parameter_values
 from linkwork.model.tree import Tree
 from linkwork.model.value_check import check_joint_values
 from linkwork.robot.construction.link import joint_description
 from linkwork.robot.joint.joint import Joint, body_with, joint_of
 from linkwork.robot.joint.passive_parameters import DRIVE, dof_values, read_drive
+from linkwork.spatial import Inertia
 from linkwork.spatial.arguments import LARGEST, checked_array
 
 __all__ = ["ParameterMethods"]
@@ -170,7 +171,6 @@ def _with_passive(joint: Joint, values: dict[str, Any]) -> Joint:
 
 
 _FILE_ROUNDING = 1e-5  # relative rounding of six digits in files
-_SAME = 1e-12  # relative difference of equal inertial parameters
 
 
 class ParameterMethods(ResistanceMethods):
@@ -276,7 +276,8 @@ def _checked_values(tree: Tree, p: Parameter, value: Any) -> np.ndarray:
         return np.array([*unit_axis(array.tolist(), f"{_CALLER}: {p}", "direction")])
     if p.kind == "inertia":
         for k, (x, known) in enumerate(zip(array.reshape(-1, 10), nominal.reshape(-1, 10), strict=True)):
-            reasons = () if _is_multiple(x, known) else explain(x, tolerance=_FILE_ROUNDING)
+            is_multiple = inertia_factor(x.tolist(), known.tolist()) is not None  # the robot's own was accepted
+            reasons = () if is_multiple else explain(x, tolerance=_FILE_ROUNDING)
             if reasons:
                 body = "" if p.name else f": row {k}, body {tree.bodies[k].name!r}"
                 is_own = bool(explain(known, tolerance=_FILE_ROUNDING))
@@ -288,12 +289,6 @@ def _checked_values(tree: Tree, p: Parameter, value: Any) -> np.ndarray:
     return array
 
 
-def _is_multiple(x: np.ndarray, known: np.ndarray) -> bool:
-    """Return True if inertial parameters (10,) are a positive multiple of the robot's own, which were accepted."""
-    factor = x[0] / known[0] if known[0] > 0.0 else 1.0
-    return factor > 0.0 and bool((np.abs(x - factor * known) <= _SAME * np.abs(x)).all())
-
-
 def _check_own_links(before: Tree, after: Tree) -> None:
     """Raise ValueError if a body's own link is unphysical: the body's inertia minus that of its welded links.
 
@@ -303,8 +298,9 @@ def _check_own_links(before: Tree, after: Tree) -> None:
     names = {body.name for body in after.bodies}
     for frame in after.frames:
         if frame.name in names and frame.inertia != known.get(frame.name):
-            reasons = explain(frame.inertia.parameters(), tolerance=_FILE_ROUNDING)
-            if reasons:
+            values, own = frame.inertia.parameters(), known.get(frame.name, Inertia.zero()).parameters()
+            reasons = explain(values, tolerance=_FILE_ROUNDING)
+            if reasons and inertia_factor(values, own) is None:
                 raise ValueError(
                     f"{_CALLER}: inertia: body {frame.name!r}: less the inertia of its welded links, link "
                     f"{frame.name!r} is unphysical: {'; '.join(reasons)}; set the links' own, as inertia:{frame.name}"
