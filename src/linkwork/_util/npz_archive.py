@@ -129,8 +129,8 @@ class ArchiveReader:
         if default is not None and key not in self.said:
             return [*default]
         value: list[str] = self.said[key]
-        fine = isinstance(value, list) and all(isinstance(x, str) for x in value)
-        return self._checked(key, value, fine, "a list of strings")
+        is_valid = isinstance(value, list) and all(isinstance(x, str) for x in value)
+        return self._checked(key, value, is_valid, "a list of strings")
 
     def boolean(self, key: str, default: bool | None = None) -> bool:
         """Return a boolean of the header."""
@@ -140,25 +140,25 @@ class ArchiveReader:
     def integer(self, key: str, least: int, most: int = 2**31) -> int:
         """Return an integer of the header, from ``least`` to ``most``."""
         value: int = self.said[key]
-        fine = isinstance(value, int) and not isinstance(value, bool) and least <= value <= most
-        return self._checked(key, value, fine, f"an integer from {least} to {most}")
+        is_valid = isinstance(value, int) and not isinstance(value, bool) and least <= value <= most
+        return self._checked(key, value, is_valid, f"an integer from {least} to {most}")
 
     def number(self, key: str, least: float = -math.inf) -> float:
         """Return a finite number of the header, not below ``least``."""
         value = self.said[key]
-        fine = isinstance(value, (int, float)) and not isinstance(value, bool)
-        fine = fine and max(least, -sys.float_info.max) <= value <= sys.float_info.max
-        return float(self._checked(key, value, fine, f"a finite number >= {least:g}"))
+        is_valid = isinstance(value, (int, float)) and not isinstance(value, bool)
+        is_valid = is_valid and max(least, -sys.float_info.max) <= value <= sys.float_info.max
+        return float(self._checked(key, value, is_valid, f"a finite number >= {least:g}"))
 
     def integers(self, key: str, least: int, most: int = 2**31) -> list[int]:
         """Return a list of integers of the header, each from ``least`` to ``most``."""
         value: list[int] = self.said[key]
-        fine = isinstance(value, list) and all(type(x) is int and least <= x <= most for x in value)
-        return self._checked(key, value, fine, f"a list of integers from {least} to {most}")
+        is_valid = isinstance(value, list) and all(type(x) is int and least <= x <= most for x in value)
+        return self._checked(key, value, is_valid, f"a list of integers from {least} to {most}")
 
     @staticmethod
-    def _checked(key: str, value: T, fine: bool, expected: str) -> T:
-        if not fine:
+    def _checked(key: str, value: T, is_valid: bool, expected: str) -> T:
+        if not is_valid:
             raise ValueError(f"{key}: expected {expected}, got {value!r:.80}")
         return value
 

@@ -153,8 +153,8 @@ def _answer(request: _Request) -> None:
 class _Deletion(ref["Any"]):
     """Weak reference to an owner, and an object to delete after the owner."""
 
-    __slots__ = ("thing",)
-    thing: Any
+    __slots__ = ("content",)
+    content: Any
 
 
 class _Owner:
@@ -164,14 +164,14 @@ class _Owner:
     deletion: _Deletion
 
 
-def deleted_on_own_thread(thing: Any) -> object:
-    """Return an object that keeps ``thing`` alive; when it dies, linkwork's own thread deletes ``thing``.
+def deleted_on_own_thread(content: Any) -> object:
+    """Return an object that keeps ``content`` alive; when it dies, linkwork's own thread deletes ``content``.
 
-    If the thread does not run, the thing is deleted when it does.
+    If the thread does not run, ``content`` is deleted when it does.
     """
     owner = _Owner()
     owner.deletion = _Deletion(owner, _requests.put)
-    owner.deletion.thing = thing
+    owner.deletion.content = content
     return owner
 
 

@@ -263,13 +263,13 @@ def _box(tree: Tree, a: str, b: str) -> _Box | None:
 
 def _has_exact_depths(tree: Tree, a: str, b: str) -> bool:
     """Return True if the distances of all shapes of two links have closed forms."""
-    of: dict[str, list[type]] = {a: [], b: []}
+    core_types: dict[str, list[type]] = {a: [], b: []}
     for shape in link_shapes(tree):
-        if shape.link in of:
+        if shape.link in core_types:
             if type(shape.shape) not in SOLIDS:
                 return False
-            of[shape.link].append(type(solid(shape.shape, Pose.identity()).core))
-    return all(is_closed_form(x, y) for x in of[a] for y in of[b])
+            core_types[shape.link].append(type(solid(shape.shape, Pose.identity()).core))
+    return all(is_closed_form(x, y) for x in core_types[a] for y in core_types[b])
 
 
 def _reach(shape: LinkShape) -> float:

@@ -168,16 +168,16 @@ def prove_on_boxes(
     along its largest share.
     """
     centers, halves = 0.5 * (lower + upper)[np.newaxis], 0.5 * (upper - lower)[np.newaxis]
-    none, count = np.empty((0, len(lower))), 0
+    no_boxes, count = np.empty((0, len(lower))), 0
     while len(centers):
         count += len(centers)
         if count > max_boxes:
-            return BoxProof(None, none)
+            return BoxProof(None, no_boxes)
         refuting, undecided, shares = evaluate(centers, halves)
         if refuting.any():
             return BoxProof(False, centers[refuting])
         centers, halves = _halved(centers[undecided], halves[undecided], shares[undecided])
-    return BoxProof(True, none)
+    return BoxProof(True, no_boxes)
 
 
 def _halved(centers: np.ndarray, halves: np.ndarray, shares: np.ndarray) -> tuple[np.ndarray, np.ndarray]:

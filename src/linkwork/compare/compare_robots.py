@@ -228,9 +228,9 @@ def _compare_joint(to: Comparer, pairing: Pairing, pair: JointPair, poses: list[
         return
     to.values("limits", "speed limit [rad/s, m/s]", name, left.limits.velocity, right.limits.velocity)
     to.values("limits", "effort limit [N·m, N]", name, left.limits.effort, right.limits.effort)
-    none = (float("inf"),) * left.joint.nv
+    no_limits = (float("inf"),) * left.joint.nv
     for key, unit in (("acceleration", "[rad/s², m/s²]"), ("jerk", "[rad/s³, m/s³]")):
-        ours, theirs = (getattr(side.limits, key) or none for side in (left, right))
+        ours, theirs = (getattr(side.limits, key) or no_limits for side in (left, right))
         to.values("limits", f"{key} limit {unit}", name, ours, theirs)
     to.values("drives", "damping", name, left.damping, right.damping)
     to.values("drives", "friction", name, left.friction, right.friction)

@@ -294,14 +294,14 @@ class OperationalSpace(TaskLaw):
         tau, share = self._add_within_limits(gravity, [a - b for a, b in zip(damped_torque, gravity, strict=True)])
         brake = self.robot.mass_matrix(q, passive=self.passive) @ array([-(1.0 - share) * self._rate * x for x in v])
         tau, _ = self._add_within_limits(tau, exerted(list(brake)))
-        none = [[0.0] * len(x) for x in pull_accelerations]
+        no_accelerations = [[0.0] * len(x) for x in pull_accelerations]
         for k, pull in enumerate(zip(pull_accelerations, led, strict=True)):
-            each = [pull if j == k else (none[j], none[j]) for j in range(len(levels))]
+            each = [pull if j == k else (no_accelerations[j], no_accelerations[j]) for j in range(len(levels))]
             weighed = [Level(x.rows, *parts) for x, parts in zip(levels, each, strict=True)]
             more = task_forces(self.robot.tree, list(q), weighed, zero, *acting, shares)
             tau, _ = self._add_within_limits(tau, exerted(more))
         if self.posture is not None:
-            at_rest = [Level(x.rows, none[j], none[j]) for j, x in enumerate(levels)]
+            at_rest = [Level(x.rows, no_accelerations[j], no_accelerations[j]) for j, x in enumerate(levels)]
             posture_torque = self.robot.mass_matrix(q, passive=self.passive) @ array(pull0)
             more = task_forces(self.robot.tree, list(q), at_rest, pull0, *acting, shares)
             tau, _ = self._add_within_limits(tau, exerted(_added(posture_torque, more)))

@@ -337,8 +337,8 @@ class PlainReader:
             self.known(limits, BOUNDS)
             for key, inner in limits.content.items():
                 if key in BOUNDS:
-                    none = -math.inf if key == "lower" else math.inf
-                    result[BOUNDS[key]] = self.each(inner, joint.nq if key in OF_Q else joint.nv, key in OF_Q, none)
+                    no_bound = -math.inf if key == "lower" else math.inf
+                    result[BOUNDS[key]] = self.each(inner, joint.nq if key in OF_Q else joint.nv, key in OF_Q, no_bound)
             pairs = zip(result.get("lower", ()), result.get("upper", ()), strict=False)
             if any(lower > upper for lower, upper in pairs):
                 self.error(limits, "LIMIT_ORDER", "a lower limit is above the upper limit")
@@ -347,16 +347,16 @@ class PlainReader:
                 result[key] = self.each(entries[key], joint.nq if key in OF_Q else joint.nv, key in OF_Q)
         return result
 
-    def each(self, value: Value, count: int, any_sign: bool, none: float | None = None) -> tuple[float, ...]:
+    def each(self, value: Value, count: int, any_sign: bool, no_bound: float | None = None) -> tuple[float, ...]:
         """Return ``count`` numbers, from a list of as many or from one number for all of them.
 
-        null stands for ``none``, unless this is None.  Records the errors ARITY, and NEGATIVE unless ``any_sign``.
+        null stands for ``no_bound``, unless this is None.  Records the errors ARITY, and NEGATIVE unless ``any_sign``.
         """
         items = value.items if isinstance(value.content, list) else [value] * count
         if len(items) != count:
             self.error(value, "ARITY", f"{value.step}: expected a number or a list of {count}, got {len(items)}")
             return ()
-        result = [none if none is not None and x.content is None else self.number(x) for x in items]
+        result = [no_bound if no_bound is not None and x.content is None else self.number(x) for x in items]
         if not any_sign and any(x < 0.0 for x in result):
             self.error(value, "NEGATIVE", f"{value.step} must not be negative")
             return ()

@@ -144,11 +144,11 @@ class _Reader(PlainReader):
             self.error(value, "LIMIT_ORDER", f"lower limit {lower!r} is above upper limit {upper!r}")
         return replace(limits, lower=(lower,), upper=(upper,))
 
-    def _bound(self, entry: Mapping[str, Value], quantity: str, key: str, none: float) -> float | None:
-        """Return a bound of an entry; ``none`` if the entry says that it has no limit, None without a statement."""
+    def _bound(self, entry: Mapping[str, Value], quantity: str, key: str, no_bound: float) -> float | None:
+        """Return a bound of an entry; ``no_bound`` if it says that it has no limit, None without a statement."""
         has = entry.get(f"has_{quantity}_limits")
         if has is not None and self.converted(has, bool) is False:
-            return none
+            return no_bound
         return self.number(entry[key]) if key in entry else None
 
     def _note(self, value: Value, message: str) -> None:

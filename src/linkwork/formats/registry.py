@@ -229,8 +229,8 @@ def _root_element(start: bytes) -> str:
 
 
 def _contradiction(where: Location, suffix: str, root: str, named: Format, content: Format) -> ModelError:
-    of = f"the root element <{root}>" if root else "the content"
-    message = f"the suffix {suffix} is that of {named.title}, but {of} is that of {content.title}"
+    subject = f"the root element <{root}>" if root else "the content"
+    message = f"the suffix {suffix} is that of {named.title}, but {subject} is that of {content.title}"
     hint = f'rename the file, or read it by load(path, format="{content.name}")'
     return ModelError(Issue("WRONG_FORMAT", message, where, hint))
 

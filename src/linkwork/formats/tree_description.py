@@ -128,9 +128,9 @@ class _Describer:
             return None
         (body,) = roots
         plain = body.placement.is_identity and body.rotor.is_identity and body.joint == Floating()
-        none = not any(body.damping) and not any(body.friction) and body.limits == Limits.none(body.joint)
-        none = none and body.drive == Drive()
-        return body if plain and none else None
+        is_free = not any(body.damping) and not any(body.friction) and body.limits == Limits.none(body.joint)
+        is_free = is_free and body.drive == Drive()
+        return body if plain and is_free else None
 
     def _root(self, base: Body | None) -> str:
         """Return the name of the root link; a link of the world is added if no link coincides with it."""

@@ -112,8 +112,8 @@ def scaled_sin_cos_about(axis: Vec3, R: Rotation) -> tuple[Any, Any]:
     """
     twice_sin = axis.dot(Vec3(R.z.y - R.y.z, R.x.z - R.z.x, R.y.x - R.x.y))
     twice_cos = R.x.x + R.y.y + R.z.z - axis.dot(R @ axis)
-    none = lt(twice_sin * twice_sin + twice_cos * twice_cos, by_type(1e-24))
-    return where(none, 0.0, twice_sin), where(none, 1.0, twice_cos)
+    is_half_turn = lt(twice_sin * twice_sin + twice_cos * twice_cos, by_type(1e-24))
+    return where(is_half_turn, 0.0, twice_sin), where(is_half_turn, 1.0, twice_cos)
 
 
 def angle_about(axis: Vec3, R: Rotation) -> Any:

@@ -67,8 +67,8 @@ class StraightPlanar(StraightJoint):
         return Subspace((*along, Motion(n, Vec3.zero())))
 
     def constraint_wrench_subspace(self, q: Scalars) -> tuple[Force, ...]:
-        none = Vec3.zero()
-        return Force(self.x_axis, none), Force(self.y_axis, none), Force(none, self._planar.normal)
+        zero = Vec3.zero()
+        return Force(self.x_axis, zero), Force(self.y_axis, zero), Force(zero, self._planar.normal)
 
     def rates(self, v: Scalars) -> tuple[Vec3, Vec3]:
         return self._planar.normal * v[2], self.x_axis * v[0] + self.y_axis * v[1]

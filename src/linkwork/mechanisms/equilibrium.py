@@ -266,8 +266,8 @@ def _descent_step(statics: Statics, states: RestStates, N: Array, radius: Array)
         grown = np.where(gained < 0.25 * -expected, 0.5 * grown, grown)
         shrunk = 0.25 * np.minimum(size, local.largest(along))
         radius[pending] = np.where(better, grown, shrunk)
-        good = np.flatnonzero(better)
-        states.put(pending[good], trial.some(good))
+        accepted = np.flatnonzero(better)
+        states.put(pending[accepted], trial.some(accepted))
         short, ended = np.maximum(size, _MIN_RADIUS), ~better & (shrunk < _MIN_RADIUS)
         for k in np.flatnonzero(~better & (shrunk < _SHORT) & ((short >= _SHORT) | ended)):
             state = pending[k : k + 1]
@@ -349,8 +349,8 @@ def _newton_step(statics: Statics, states: RestStates, N: Array, radius: Array) 
             break
         trial = local.projected(statics.robot.integrate(before.q, step))
         better = trial.closed & (trial.merit < before.merit)
-        good, left = np.flatnonzero(better), np.flatnonzero(~better)
-        states.put(pending[good], trial.some(good))
+        accepted, left = np.flatnonzero(better), np.flatnonzero(~better)
+        states.put(pending[accepted], trial.some(accepted))
         pending, local, before, step = pending[left], local.some(left), before.some(left), 0.5 * step[left]
     status[pending] = _end(local, before)
     return status

@@ -84,8 +84,8 @@ class Statics:
         inputs: StateInputs,
     ) -> Statics:
         units, scales = np.array(unit_steps(robot.tree)), np.array(error_scales(robot.tree))
-        none = np.zeros(len(acting["tau"]))
-        return cls(robot, passive, acting, pushes, axes, inputs, units, scales, none, none)
+        no_forces = np.zeros(len(acting["tau"]))
+        return cls(robot, passive, acting, pushes, axes, inputs, units, scales, no_forces, no_forces)
 
     def some(self, index: Array) -> Statics:
         """Return the statics of the states of an index."""

@@ -97,11 +97,13 @@ def unweld(tree: Tree, joint: str) -> Tree:
     fixed, identity = Fixed(), Pose.identity()
     placed = tuple(frame_of(frame) for frame in frames)
     I, I_left = (_summed_inertia(placed, body) for body in (at, at - 1))
-    none = Inertia.zero()
-    welded = Body(link.name, link.body, joint, fixed, link.placement, identity, I or none, Limits.none(fixed), (), ())
+    no_inertia = Inertia.zero()
+    welded = Body(
+        link.name, link.body, joint, fixed, link.placement, identity, I or no_inertia, Limits.none(fixed), (), ()
+    )
     bodies = [*map(body_of, tree.bodies[:at]), welded, *map(body_of, tree.bodies[at:])]
     if I is not None and link.body != WORLD:
-        bodies[link.body] = replace(bodies[link.body], inertia=I_left or none)
+        bodies[link.body] = replace(bodies[link.body], inertia=I_left or no_inertia)
     bare = tuple(replace(frame, inertia=Inertia.zero()) for frame in placed)  # symbols cannot be checked
     parts = {f.name: getattr(tree, f.name) for f in fields(Tree) if f.init}
     order = (*(moved(i) for i in tree.order), at)

@@ -239,17 +239,19 @@ def _names(tree: Tree, kind: str) -> list[str]:
 
 def _remedy(tree: Tree, kind: str, name: str) -> str:
     """Return a hint for the message about an unknown name, if another kind of object has this name."""
-    of = KINDS[kind].of
+    owner = KINDS[kind].of
     links = [frame.name for frame in tree.frames]
-    if of in ("point", "direction"):
-        owner = name if of == "point" else name[:-2]
-        if owner in links:
-            return f"it is fixed to frame {owner!r}: frame:{owner} moves that, and Robot.with_{of} adds a {of}"
-    if of == "joint" and name in links:
+    if owner in ("point", "direction"):
+        element = name if owner == "point" else name[:-2]
+        if element in links:
+            return (
+                f"it is fixed to frame {element!r}: frame:{element} moves that, and Robot.with_{owner} adds a {owner}"
+            )
+    if owner == "joint" and name in links:
         carrying = [joint for joint, link in tree.carried.items() if link == name]
         fixed = f"it is a frame: frame:{name} moves it" if kind == "placement" else "it is a frame"
         return f"it is a link, carried by joint {carrying[0]!r}" if carrying else fixed
-    if of in ("link", "frame") and name in tree.carried:
+    if owner in ("link", "frame") and name in tree.carried:
         return f"it is a joint, which carries link {tree.carried[name]!r}"
     return ""
 

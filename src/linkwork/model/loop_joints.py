@@ -28,12 +28,12 @@ def loops_of(tree: Tree) -> list[LoopJoint]:
 def body_of(loop: LoopJoint) -> Body:
     """Return a massless body with the joint type, limits, damping, friction and springs of a loop joint."""
     joint = loop.joint
-    none = Limits.none(joint)
+    no_limits = Limits.none(joint)
     bounds = Limits(
-        loop.lower or none.lower,
-        loop.upper or none.upper,
-        loop.velocity_bound or none.velocity,
-        loop.effort or none.effort,
+        loop.lower or no_limits.lower,
+        loop.upper or no_limits.upper,
+        loop.velocity_bound or no_limits.velocity,
+        loop.effort or no_limits.effort,
     )
     return Body(
         loop.frame,

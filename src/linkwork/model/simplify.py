@@ -279,16 +279,16 @@ def _count_offset(v: Vec3) -> int:
     return sum(x != 0.0 for x in v)
 
 
-def regroup_inertias(tree: Tree, but: Collection[int] = ()) -> Tree:
+def regroup_inertias(tree: Tree, excluded: Collection[int] = ()) -> Tree:
     """Return a tree with equal joint-space dynamics and more zeros in the bodies' inertias, where joints allow it.
 
     Parts of a body's inertia that act the same on its parent are moved there.  If an inertia changes, the bodies'
     inertias are no longer the sums of those of their links, and the frames of the new tree have zero inertia.  The
-    inertias of the bodies with indices ``but`` are unchanged; they may be of any scalars.
+    inertias of the bodies with indices ``excluded`` are unchanged; they may be of any scalars.
     """
     inertias = [body.inertia for body in tree.bodies]
     for i, p, body in tree.inward():
-        if i in but:
+        if i in excluded:
             continue
         remaining, moved = _split(body, inertias[i])
         carrier = Inertia.zero() if p == WORLD else inertias[p]
@@ -298,7 +298,7 @@ def regroup_inertias(tree: Tree, but: Collection[int] = ()) -> Tree:
             if p != WORLD:
                 inertias[p] = laden
     if all(
-        b.inertia is remaining or (i not in but and b.inertia == remaining)
+        b.inertia is remaining or (i not in excluded and b.inertia == remaining)
         for (i, _, b), remaining in zip(tree.outward(), inertias, strict=True)
     ):
         return tree
@@ -370,5 +370,5 @@ def simplify_parametrized(tree: Tree, values: ParameterValues) -> Tree:
         X, inertia = light.frame(origin.name).placement, changed.bodies[i].inertia
         bodies[i] = replace(bodies[i], inertia=inertia if X.is_identity else X @ inertia)
     frames = without_inertias(light.frames[: len(tree.frames)])
-    grouped = regroup_inertias(light.with_unchecked(bodies=tuple(bodies), frames=frames), but={*heavy, *moved})
+    grouped = regroup_inertias(light.with_unchecked(bodies=tuple(bodies), frames=frames), excluded={*heavy, *moved})
     return parametrized(grouped, values, with_inertias=False)

@@ -134,9 +134,9 @@ class _Builder:
     def walk(self, root: str, floating_base: bool) -> None:
         if floating_base:
             joint = Floating()
-            none = (0.0,) * joint.nv
+            zeros = (0.0,) * joint.nv
             free = JointDescription(
-                FLOATING_BASE, "world", root, joint, Pose.identity(), Limits.none(joint), none, none
+                FLOATING_BASE, "world", root, joint, Pose.identity(), Limits.none(joint), zeros, zeros
             )
             self.carry(free, WORLD, Pose.identity())
         else:

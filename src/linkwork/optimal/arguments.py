@@ -181,10 +181,10 @@ def read_phases(phases: Any, steps: int) -> dict[str, range]:
     for name, pair in phases.items():
         try:
             first, end = pair
-            fine = isinstance(name, str) and is_integer(first) and is_integer(end) and 0 <= first < end <= steps
+            is_valid = isinstance(name, str) and is_integer(first) and is_integer(end) and 0 <= first < end <= steps
         except (TypeError, ValueError):
-            fine = False
-        if not fine:
+            is_valid = False
+        if not is_valid:
             raise ValueError(
                 f"TrajectoryProblem: phases: {name!r}: expected (first step, step after the last) in 0 to {steps}, "
                 f"got {pair!r}"

@@ -354,10 +354,12 @@ def _solution_derivative(
         K[:count, count:] = np.array(rows).T
     try:
         solution = np.linalg.solve(K, -right)
-        fine = np.isfinite(solution).all() and np.abs(K @ solution + right).max() <= 1e-8 * (1.0 + np.abs(right).max())
+        is_accurate = np.isfinite(solution).all() and np.abs(K @ solution + right).max() <= 1e-8 * (
+            1.0 + np.abs(right).max()
+        )
     except np.linalg.LinAlgError:
-        fine = False
-    if not fine:
+        is_accurate = False
+    if not is_accurate:
         solution = _least_norm_solution(K, -right)
     return np.asarray(solution[:count])
 

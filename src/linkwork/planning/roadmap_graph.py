@@ -225,8 +225,8 @@ class RoadmapGraph:
             with self._lock:
                 self.state[unknown] = np.where(free, FREE, BLOCKED)
                 self._label = None
-                for index, good in zip(unknown.tolist(), free.tolist(), strict=True):
-                    self._open[index] = good
+                for index, is_free in zip(unknown.tolist(), free.tolist(), strict=True):
+                    self._open[index] = is_free
         return len(unknown)
 
     def _connect(self, q: np.ndarray) -> tuple[dict[int, float], int]:

@@ -210,12 +210,12 @@ class _Surface:
         t, a, b, c, bc = t[sound], a[sound], b[sound], c[sound], bc[sound]
         d = offsets[t]
         tips = (d[:, :1] * bc + d[:, 1:2] * _cross(c, a) + d[:, 2:] * _cross(a, b)) / det[sound, None]
-        good = (tips @ normals.T >= offsets - _TOLERANCE).all(axis=1) & (np.abs(tips).max(axis=1) < 2.0)
-        if not good.any():
+        is_outer = (tips @ normals.T >= offsets - _TOLERANCE).all(axis=1) & (np.abs(tips).max(axis=1) < 2.0)
+        if not is_outer.any():
             return np.inf, np.zeros(3)
-        volumes = tips[good] @ gradient
+        volumes = tips[is_outer] @ gradient
         best = int(np.argmin(volumes))
-        return float(volumes[best]), tips[good][best]
+        return float(volumes[best]), tips[is_outer][best]
 
     def _supporting_planes(self, a: np.ndarray, b: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Return normals and offsets of the planes through edges from a to b (n, 3) that touch the inner points.

@@ -303,16 +303,16 @@ class _Hull:
         self, points: np.ndarray, begin: np.ndarray, rows: np.ndarray, facets: np.ndarray
     ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         start = np.cumsum(rows) - rows
-        of = np.repeat(np.arange(len(points)), rows)
-        facet = facets[np.arange(len(of)) + (begin - start)[of]]
-        offset = self.points.take(points[of], axis=1)
+        point_of_row = np.repeat(np.arange(len(points)), rows)
+        facet = facets[np.arange(len(point_of_row)) + (begin - start)[point_of_row]]
+        offset = self.points.take(points[point_of_row], axis=1)
         offset -= self.points.take(self.corner[3 * facet], axis=1)
         height = dots(offset, self.normal.take(facet, axis=1)) * self.inverse[facet]
         best = np.maximum.reduceat(height, start)
         above = true_at(best > _NEAR * self.extent)
         least = np.maximum(best - TIE * self.extent, _NEAR * self.extent)
-        ties = true_at((height >= least[of]) & (height > _NEAR * self.extent))
-        tied = of[ties]  # of equally high facets the first, so one plane has one list
+        ties = true_at((height >= least[point_of_row]) & (height > _NEAR * self.extent))
+        tied = point_of_row[ties]  # of equally high facets the first, so one plane has one list
         first = ties[true_at(changes(tied))]
         return points[above], facet[first], height[first]
 

@@ -77,9 +77,9 @@ class _Trial:
         The error of a smooth shape's hull is inversely proportional to the number of directions, so extrapolation from
         two hulls cancels it.
         """
-        coarse, fine = (self._hull_moments(count, radius) for count in (_COARSE, _FINE))
+        coarse, finer = (self._hull_moments(count, radius) for count in (_COARSE, _FINE))
         share = _COARSE / (_FINE - _COARSE)
-        limits = [(1.0 + share) * np.asarray(b) - share * np.asarray(a) for a, b in zip(coarse, fine, strict=True)]
+        limits = [(1.0 + share) * np.asarray(b) - share * np.asarray(a) for a, b in zip(coarse, finer, strict=True)]
         return Moments(float(limits[0]), *limits[1:])
 
     def _hull_moments(self, count: int, radius: float) -> tuple[Any, ...]:

@@ -141,9 +141,9 @@ def _refuse(caller: str, argument: str, left: np.ndarray, bounds: np.ndarray, ro
         return
     index = tuple(map(int, np.unravel_index(int(np.argmax(over)), over.shape)))
     name, unit = rows[index[-1]]
-    of = f" in environment {', '.join(map(str, index[:-1]))}" if len(index) > 1 else ""
-    of += f" ({int((over > 1.0).any(axis=-1).sum())} of {over[..., 0].size} environments)" if len(index) > 1 else ""
+    entry = f" in environment {', '.join(map(str, index[:-1]))}" if len(index) > 1 else ""
+    entry += f" ({int((over > 1.0).any(axis=-1).sum())} of {over[..., 0].size} environments)" if len(index) > 1 else ""
     expected = "an assembled configuration" if argument == "q" else "a velocity that the constraints allow"
     remedy = "robot.project(q) returns one nearby" if argument == "q" else "q, v = robot.project(q, v) is the nearest"
-    error = f"{float(np.abs(left[index])):.3g} {unit} of {name!r}{of}"
+    error = f"{float(np.abs(left[index])):.3g} {unit} of {name!r}{entry}"
     raise ValueError(f"{caller}: {argument}: expected {expected}, got an error of {error}; {remedy}")

@@ -186,9 +186,9 @@ def warn_of_limits(robot: Any, t: np.ndarray, q: np.ndarray) -> None:
         index = tuple(map(int, np.argwhere(passed[..., k])[0]))
         side = "lower" if x[(*index, k)] < lower[k] else "upper"
         bound = lower[k] if side == "lower" else upper[k]
-        of = f" in environment {', '.join(map(str, index[:-1]))}" if len(index) > 1 else ""
+        entry = f" in environment {', '.join(map(str, index[:-1]))}" if len(index) > 1 else ""
         warnings.warn(
-            f"simulate: {coordinates[k].name!r} passed its {side} limit of {bound:.4g} at {t[index[-1]]:g} s{of}: "
+            f"simulate: {coordinates[k].name!r} passed its {side} limit of {bound:.4g} at {t[index[-1]]:g} s{entry}: "
             "joint limits are not enforced here; joint_limit_mode='held' enforces them with the default method, "
             "'soft' adds springs, and 'ignored' silences this warning",
             SimulationWarning,

@@ -197,9 +197,9 @@ class Simulation(Shown, Result, metaclass=WithForeignNames):
         shape = self.q.shape[:-2]
         many = int(np.prod(shape)) if shape else 1
         bad = 0 if is_traced(self.success) else many - int(np.count_nonzero(self.success))
-        of = f"{many} environments, " if shape else ""
+        count_text = f"{many} environments, " if shape else ""
         end = f", {bad} of {many} stopped" if bad else ""
-        return f"<Simulation of {self._robot.name!r}: {of}{self.t[-1]:g} s in {len(self.t)} records{end}>"
+        return f"<Simulation of {self._robot.name!r}: {count_text}{self.t[-1]:g} s in {len(self.t)} records{end}>"
 
     @property
     def controller_state(self) -> Any:

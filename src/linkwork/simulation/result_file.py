@@ -121,12 +121,12 @@ def _read_events(reader: ArchiveReader, robot: Any, lead: tuple[int, ...]) -> li
     """Read the events; ``lead`` is the shape of the batch."""
     names = reader.texts("events")
     n, environments = len(names), reader.said["environments"]
-    fine = (
+    is_valid = (
         isinstance(environments, list)
         and len(environments) == n
         and all(isinstance(environment, list) for environment in environments)
     )
-    if not fine or any(
+    if not is_valid or any(
         len(environment) != len(lead)
         or not all(type(i) is int and 0 <= i < size for i, size in zip(environment, lead, strict=True))
         for environment in environments

@@ -390,8 +390,8 @@ class SimulationRun:
         if not (self.setup.records or self.setup.sensors) and self.setup.contacts is None:
             return q, v, {}
         if not (self.setup.records or self.setup.sensors) and not self.setup.is_compliant:
-            none = self.setup.no_forces
-            return q, v, {FORCES: np.zeros((*self.leading, 1, *none.shape))}
+            no_forces = self.setup.no_forces
+            return q, v, {FORCES: np.zeros((*self.leading, 1, *no_forces.shape))}
         inputs = {name: x for name, x in state.items() if name not in ("status", "depths", SATURATED, BOUNDS)}
         inputs |= arguments
         if self.signals:

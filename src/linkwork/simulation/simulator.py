@@ -176,10 +176,10 @@ class Simulator(metaclass=WithForeignNames):
 
     def __repr__(self) -> str:
         many, leading = int(np.prod(self._leading)), self._leading
-        of = f"{many} environment{'s' * (many != 1)}, " if leading else ""
+        count_text = f"{many} environment{'s' * (many != 1)}, " if leading else ""
         stopped = int(np.count_nonzero(self._state.status != RUNNING))
         time = f"{np.max(self.time, initial=0.0):g} s" + (f", {stopped} of {many} stopped" if stopped else "")
-        return f"<Simulator of {self._robot.name!r}: {of}steps of {self._h:g} s, at {time}>"
+        return f"<Simulator of {self._robot.name!r}: {count_text}steps of {self._h:g} s, at {time}>"
 
     @property
     def state(self) -> SimulatorState:

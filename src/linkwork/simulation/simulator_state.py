@@ -139,8 +139,8 @@ def first_state(
         sensed[..., :2] = noise
         begun = {SENSORS: np.array(initial_sensor_state(setup, q, v, parameters, sensed))}
         carried = begun if start is None else {CONTROLLER_STATE: carried, **begun}
-    none = np.zeros(leading)
-    return SimulatorState(none, q, v, carried, none, none)
+    zeros = np.zeros(leading)
+    return SimulatorState(zeros, q, v, carried, zeros, zeros)
 
 
 def copied_state(value: Any, now: SimulatorState) -> SimulatorState:

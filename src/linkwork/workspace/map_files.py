@@ -244,8 +244,8 @@ def _array(root: Path, name: str, dtype: np.dtype[Any], row: tuple[int, ...], mo
 
 def _rows(sizes: Any, row: tuple[int, ...], most: int, subject: str) -> int:
     """Return the number of rows of an array.  Raises ValueError unless its other sizes are those of ``row``."""
-    fine = isinstance(sizes, list) and all(type(size) is int for size in sizes) and tuple(sizes[1:]) == row
-    if not fine or not 0 < sizes[0] <= most:
+    is_valid = isinstance(sizes, list) and all(type(size) is int for size in sizes) and tuple(sizes[1:]) == row
+    if not is_valid or not 0 < sizes[0] <= most:
         raise ValueError(f"{subject}: expected at most {most} rows of shape {row}, got {sizes!r:.80}")
     return int(sizes[0])
 

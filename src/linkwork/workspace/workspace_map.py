@@ -312,8 +312,8 @@ class WorkspaceMap(Shown, ReturnedValue):
         return _restored, (self._identity, self.cells, self._fields)
 
     def __repr__(self) -> str:
-        of = f"{self.frame!r} of {self.robot!r}"
-        return f"<WorkspaceMap of {of}: {self.samples} samples, {len(self)} voxels, {number(self.volume)} m³>"
+        title = f"{self.frame!r} of {self.robot!r}"
+        return f"<WorkspaceMap of {title}: {self.samples} samples, {len(self)} voxels, {number(self.volume)} m³>"
 
 
 def _restored(identity: dict[str, Any], cells: np.ndarray, fields: dict[str, np.ndarray]) -> WorkspaceMap:

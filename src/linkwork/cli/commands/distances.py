@@ -153,7 +153,7 @@ def _listed(pairs: list[tuple[str, str]]) -> str:
 
 def _touching(result: Clearances, share: float) -> list[tuple[str, str]]:
     """Return the pairs that touch in exactly this share of the configurations."""
-    return [pair for pair, of in zip(result.pairs, result.touching, strict=True) if of == share]
+    return [pair for pair, pair_share in zip(result.pairs, result.touching, strict=True) if pair_share == share]
 
 
 def _data(robot: Robot, result: Clearances, arguments: argparse.Namespace) -> dict[str, Any]:

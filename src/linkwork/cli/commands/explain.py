@@ -43,9 +43,9 @@ def run(arguments: argparse.Namespace, terminal: Terminal) -> int:
         terminal.out.json(_data(robot, explained, code, about))
     else:
         columns = columns_of(terminal.out)
-        of = "" if arguments.frame is None else f" of {label(arguments.frame)}"
+        frame_text = "" if arguments.frame is None else f" of {label(arguments.frame)}"
         size = f"{quantity(explained.total.arithmetic, 'operation')} (mul, add, sub)"
-        terminal.out.line(f"{label(robot.name)}: {arguments.function}{of}, {size}")
+        terminal.out.line(f"{label(robot.name)}: {arguments.function}{frame_text}, {size}")
         for lines in (_bodies(robot, explained, columns), _kinds(explained.total), _code(code)):
             terminal.out.lines(["", *lines])
     return 0

@@ -109,8 +109,8 @@ class Instructions(LaneBuilder):
         """Return the value of an operation on values."""
         kind, code = operation.lowering.kind, operation.lowering.code
         if kind == "instruction":
-            of = self.truth if code in ("and", "or") else self.type
-            return self.let(f"{code} {of} {', '.join(a)}")
+            operand_type = self.truth if code in ("and", "or") else self.type
+            return self.let(f"{code} {operand_type} {', '.join(a)}")
         if kind == "intrinsic":
             return self.intrinsic_of(code, *a)
         if code == "fma":

@@ -256,8 +256,8 @@ class PlainRuntime(Runtime):
 
     def lent(self, f: IrFunction, used: int) -> tuple[str, ...]:
         memory = f.load("ptr", f.at("%data", Call.memory.offset))
-        none = f.let(f"icmp eq ptr {memory}, null")
-        return (f.let(f"select i1 {none}, ptr null, ptr {f.at(memory, _lent_bytes(used))}"),)
+        is_null = f.let(f"icmp eq ptr {memory}, null")
+        return (f.let(f"select i1 {is_null}, ptr null, ptr {f.at(memory, _lent_bytes(used))}"),)
 
     def clear(self, f: IrFunction, start: str, size: int, width: int) -> None:
         with f.loop(size, step=width) as offset:

@@ -159,11 +159,11 @@ def _content(request: DerivativeRequest) -> tuple[str, ...] | None:
     identity = request.base.identity
     inputs, outputs = ([port.name for port in ports] for ports in (request.base.inputs, request.base.outputs))
     by = [(inputs.index(t.port.name), _space(t.space)) for t in request.chosen.tangents]
-    of = [(outputs.index(t.port.name), _space(t.space)) for t in request.of]
+    tangents = [(outputs.index(t.port.name), _space(t.space)) for t in request.of]
     spaces = [t.space for t in (*request.chosen.tangents, *request.of) if t.space is not None]
     if identity is None or any(space.content is None for space in spaces):
         return None
-    return "derivative", request.kind, repr((by, of, request.options)), *identity
+    return "derivative", request.kind, repr((by, tangents, request.options)), *identity
 
 
 def _space(space: Space | None) -> tuple[str, ...]:

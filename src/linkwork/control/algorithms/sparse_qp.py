@@ -183,7 +183,7 @@ class _Program:
 
         It returns 0 where other rows prevent that minimum.
         """
-        fine: Any = True
+        is_optimal: Any = True
         equations = [(self.rows[k], self.b[k], 1.0 / self.delta[k]) for k in sorted(self.loose)]
         off = [(dot(row, x) - b) * weight for row, b, weight in equations]
         for j in range(len(x)):
@@ -196,27 +196,27 @@ class _Program:
                 continue
             pull = sum((c * z for c, _, _, z in touched), 0.0)
             size = sum((c * weight * (c + c * fabs(b)) for c, b, weight, _ in touched), 0.0)
-            fine = and_(fine, le(fabs(pull), _LOOSE_TOLERANCE * size + 1e-300))
-        return fine
+            is_optimal = and_(is_optimal, le(fabs(pull), _LOOSE_TOLERANCE * size + 1e-300))
+        return is_optimal
 
     def is_optimal(self, x: Scalars, y: Scalars, sides: Scalars) -> Any:
         """Return 1 if all rows are satisfied and multipliers have the right signs, within tolerances."""
-        fine: Any = self.loose_optimal(x)
+        satisfied: Any = self.loose_optimal(x)
         e = self.equations
         for i, row in enumerate(self.rows):
             value = dot(row, x)
             if i in self.loose:
                 continue
             if i < e:
-                fine = and_(fine, le(fabs(value - self.b[i]), _TOLERANCE * _unit(self.b[i])))
+                satisfied = and_(satisfied, le(fabs(value - self.b[i]), _TOLERANCE * _unit(self.b[i])))
                 continue
             low, high, side = self.ranged.lower[i - e], self.ranged.upper[i - e], sides[i - e]
             for bound, sign in ((high, 1.0), (low, -1.0)):
                 if not _is_infinite(bound) and i not in self.yielding:
-                    fine = and_(fine, le(sign * (value - bound), _TOLERANCE * _unit(bound)))
+                    satisfied = and_(satisfied, le(sign * (value - bound), _TOLERANCE * _unit(bound)))
             # a multiplier of the wrong sign, measured by how far it shifts its row
-            fine = and_(fine, le(-side * y[i] * self.delta[i], _TOLERANCE))
-        return fine
+            satisfied = and_(satisfied, le(-side * y[i] * self.delta[i], _TOLERANCE))
+        return satisfied
 
     def has_yielded(self, x: Scalars) -> Any:
         """Return 1 if a range that yields is violated, else 0."""

@@ -64,12 +64,12 @@ def actuated_joints(caller: str, robot: Any, acting: np.ndarray) -> list[str]:
     return names
 
 
-def cost_matrix(caller: str, name: str, value: Any, n: int, also: str = "") -> np.ndarray:
+def cost_matrix(caller: str, name: str, value: Any, n: int, further_forms: str = "") -> np.ndarray:
     """Return a cost matrix (..., n, n) from one weight, from a diagonal (n,), or from a matrix (..., n, n).
 
-    ``also`` names further forms in the message of the ValueError.
+    ``further_forms`` follow in the message of the ValueError.
     """
-    expected = f"{caller}: {name}: expected a number, a diagonal ({n},){also}, or a matrix (..., {n}, {n})"
+    expected = f"{caller}: {name}: expected a number, a diagonal ({n},){further_forms}, or a matrix (..., {n}, {n})"
     result = np.asarray(real_array(expected, value), dtype=float)
     if result.ndim < 2 and result.shape in ((), (n,)):
         result = np.eye(n) * result

@@ -90,22 +90,22 @@ def lqr(A: Any, B: Any, Q: Any, R: Any, N: Any = None, *, discrete: bool = False
         if any(map(is_traced, arrays.values())):
             return _solved(arrays, not discrete)
         A, B, Q, R, N = (arrays[name] for name in _NAMES)
-    none = _zeros(n, m) if N is None else N
+    cross_weights = _zeros(n, m) if N is None else N
     if n > _KERNEL_STATES:
-        return _dense(_check("lqr", A, B, Q, R, none, discrete), discrete)
+        return _dense(_check("lqr", A, B, Q, R, cross_weights, discrete), discrete)
     kernel = _KERNELS.get((n, m, discrete), lambda: _compiled(n, m, not discrete))
     with np.errstate(all="ignore"):
-        K, X, residual, sound = kernel(A, B, Q, R, none)
+        K, X, residual, sound = kernel(A, B, Q, R, cross_weights)
     if sound.__class__ is not np.ndarray:
         if not (sound and residual < _FINE):
-            arrays = _check("lqr", A, B, Q, R, none, discrete)
+            arrays = _check("lqr", A, B, Q, R, cross_weights, discrete)
             return LQRGain(K, X, residual) if residual < _FINE else _dense(arrays, discrete)
     elif not (sound.all() and (residual < _FINE).all()):
-        arrays = _check("lqr", A, B, Q, R, none, discrete)
-        if not (fine := residual < _FINE).all():  # a singular R, or motions that Q does not penalise
+        arrays = _check("lqr", A, B, Q, R, cross_weights, discrete)
+        if not (is_accurate := residual < _FINE).all():  # a singular R, or motions that Q does not penalise
             dense = _dense(arrays, discrete)
-            K, X = (np.where(fine[..., None, None], a, b) for a, b in ((K, dense.K), (X, dense.X)))
-            residual = np.where(fine, residual, dense.residual)
+            K, X = (np.where(is_accurate[..., None, None], a, b) for a, b in ((K, dense.K), (X, dense.X)))
+            residual = np.where(is_accurate, residual, dense.residual)
     return LQRGain(K, X, residual)
 
 
@@ -165,8 +165,8 @@ def _compiled(n: int, m: int, continuous: bool) -> Kernel:
     """
 
     def function(**arrays: Any) -> tuple[Any, ...]:
-        of = LinearQuadratic.of(*(arrays[name] for name in _NAMES))
-        return (*_solved(arrays, continuous), where(of.is_convex(_SLACK), 1.0, 0.0))
+        problem = LinearQuadratic.of(*(arrays[name] for name in _NAMES))
+        return (*_solved(arrays, continuous), where(problem.is_convex(_SLACK), 1.0, 0.0))
 
     return compile(function, name="lqr", **_sizes(n, m))
 

@@ -204,14 +204,14 @@ class AugmentedPlanner:
         return result | {"start": q, "rate": v}
 
     def with_effort_limits(self, search: Search, tau: np.ndarray) -> tuple[Search, np.ndarray]:
-        bounded, none = self._bounded, np.zeros(len(tau), dtype=bool)
+        bounded, no_environments = self._bounded, np.zeros(len(tau), dtype=bool)
         if bounded is None:
-            return search, none
+            return search, no_environments
         size, count, multipliers = np.abs(tau), self._bounded_count(search), search["effort_multipliers"]
         if count == 0 and np.count_nonzero(size > self._limits) == 0:
-            return search, none
+            return search, no_environments
         if len(tau) == count == 1 and (np.count_nonzero(multipliers) or np.count_nonzero(size > self._released)):
-            return search, none  # the most common case, fast
+            return search, no_environments  # the most common case, fast
         was = search["is_bounded"] > 0.5
         exceeds = (size > self._limits).any(axis=(1, 2)) & ~was
         stays = multipliers.any(axis=(1, 2)) | (size > self._released).any(axis=(1, 2))
@@ -330,8 +330,6 @@ class _Program:
         result = self.prepared.kernel(
             *state, *(inputs[name] for name in self.shapes), self.tolerances, np.array(float(iterations))
         )
-        if len(self.names) == 1:
-            return {**search, self.names[0]: np.asarray(result)}
         return {**search, **{name: getattr(result, name) for name in self.names}}
 
 

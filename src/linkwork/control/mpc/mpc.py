@@ -176,8 +176,8 @@ class ModelPredictiveController:
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write the state between steps to the ``.npz`` file ``path``, for `restore` in the same problem."""
         where = npz_path("save", path)
-        of = dynamics_fingerprint(self.robot, *self._content())
-        fields = {"format": _FORMAT, "lead": self._lead, "elapsed": self._elapsed, "of": of}
+        fingerprint = dynamics_fingerprint(self.robot, *self._content())
+        fields = {"format": _FORMAT, "lead": self._lead, "elapsed": self._elapsed, "of": fingerprint}
         arrays: dict[str, Any] = {"age": self._age}
         arrays |= {f"search.{name}": x for name, x in (self._search or {}).items()}
         arrays |= {f"plan.{name}": x for name, x in (self._plan._asdict() if self._plan else {}).items()}

@@ -139,13 +139,13 @@ def _compiled(
             return (), (tau, A, B[:, list(acting)])
 
         tau, A, B = scan(node, (), (middles, rates[:-1], later))[1]
-        none = [[0.0] * m for _ in range(2 * nv)]
+        no_gains = [[0.0] * m for _ in range(2 * nv)]
 
         dynamics = RobotDynamics(robot.tree, step, acting)
 
         def back(X: Any, system: Any) -> Any:
             A, B, middle, v = system
-            X, K = riccati_step(LinearQuadratic.of(A, B, Q, R, none), [list(row) for row in X])
+            X, K = riccati_step(LinearQuadratic.of(A, B, Q, R, no_gains), [list(row) for row in X])
             return array(X), array(dynamics.by_begin([*middle, *v], K))
 
         K = scan(back, Q, (A, B, middles, rates[:-1]), reverse=True)[1]

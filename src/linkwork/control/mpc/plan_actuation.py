@@ -285,8 +285,8 @@ class ConstrainedPlans:
         """Return the planned contact forces, concatenated (..., force components); 0 for unknown or inactive ones."""
         result = []
         for k, model in enumerate(self.phases.contact_models):
-            none = np.zeros((*active.shape[:-1], model.force.size))
-            result.append(known.get(model.force.name, none) * active[..., k, None])
+            no_forces = np.zeros((*active.shape[:-1], model.force.size))
+            result.append(known.get(model.force.name, no_forces) * active[..., k, None])
         return np.concatenate(result, axis=-1)
 
     def _forces(

@@ -107,8 +107,8 @@ class ShootingPlanner:
         if not self._phases.contact_models:
             return tau[:, self._motors]
         active = np.broadcast_to(self._phases.active(self.steps)[0], (len(q), len(self._phases.contact_models)))
-        none = np.zeros((len(q), sum(model.force.size for model in self._phases.contact_models)))
-        return distribute_forces(self.robot, self._phases, tau, q, self._motors, active, none)
+        no_forces = np.zeros((len(q), sum(model.force.size for model in self._phases.contact_models)))
+        return distribute_forces(self.robot, self._phases, tau, q, self._motors, active, no_forces)
 
     def shifted(self, search: Search, share: float) -> Search:
         result = {name: shifted_steps(search[name], share) for name in ("u", "q", *_MULTIPLIERS) if name in search}

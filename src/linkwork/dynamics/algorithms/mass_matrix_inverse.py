@@ -109,7 +109,10 @@ class FactoredInverse:
         for i, row in enumerate(self.rows):
             for k in row:
                 carried[k].append(i)
-        return [dot([self.rows[i][k] for i in of], [x[self.order[i]] for i in of]) for k, of in enumerate(carried)]
+        return [
+            dot([self.rows[i][k] for i in indices], [x[self.order[i]] for i in indices])
+            for k, indices in enumerate(carried)
+        ]
 
     def weighed(self, y: Scalars) -> list[Any]:
         """D⁻¹ y."""

@@ -95,10 +95,10 @@ def _step_by_step(nodes: Sequence[Symbol], items: Iterable[T]) -> Iterator[T]:
         marks = sorted(graph.marks)
         step = -1
         for node, item in zip(nodes, remaining, strict=False):
-            of = bisect_right(marks, node.index)
-            if of != step:
+            step_index = bisect_right(marks, node.index)
+            if step_index != step:
                 graph.marks.append(len(graph.nodes))
-                step = of
+                step = step_index
             yield item
         graph.marks.append(len(graph.nodes))
     yield from remaining

@@ -138,8 +138,8 @@ def cayley_transform(A: Matrix, G: Matrix, H: Matrix) -> tuple[Matrix, Matrix, M
         gamma = 1.5 * state[0]
         return (gamma, *resolvent(gamma))
 
-    none = [[0.0] * n for _ in range(n)]
-    result = while_loop(is_singular, increase, (_gamma(A, G, H) / 1.5, none, none), max_iterations=_MAX_SHIFTS)
+    zeros = [[0.0] * n for _ in range(n)]
+    result = while_loop(is_singular, increase, (_gamma(A, G, H) / 1.5, zeros, zeros), max_iterations=_MAX_SHIFTS)
     gamma, LG, inverse = result.state
     LG, inverse = ([list(row) for row in M] for M in (LG, inverse))
     W = add_matrices(transposed(add_to_diagonal(A, -gamma)), matmul(H, LG))

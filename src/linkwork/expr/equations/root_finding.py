@@ -289,17 +289,17 @@ def _iterate(
     def step(state: Any) -> Any:
         x, before, _, _ = state
         change, status = correction(x)
-        fine = and_(eq(status, 0.0), lt(_sum([fabs(d) for d in change]), math.inf))
+        is_finite = and_(eq(status, 0.0), lt(_sum([fabs(d) for d in change]), math.inf))
         moved: Any = 0.0
         for a, d in zip(x, change, strict=True):
             moved = fmax(moved, fabs(d) / (1.0 + fabs(a)))
         if residual is not None:
-            share = _line_search(residual, x, change, and_(fine, lt(_SMALL, moved)))
+            share = _line_search(residual, x, change, and_(is_finite, lt(_SMALL, moved)))
             change = [share * d for d in change]
             moved = where(lt(share, 1.0), fmax(moved, 2.0 * _NEAR), moved)  # a shortened step never ends it
-        x = tuple(where(fine, a - d, a) for a, d in zip(x, change, strict=True))
-        status = where(or_(fine, lt(0.0, status)), status, NOT_A_NUMBER)
-        return x, where(fine, moved, 0.0), before, status
+        x = tuple(where(is_finite, a - d, a) for a, d in zip(x, change, strict=True))
+        status = where(or_(is_finite, lt(0.0, status)), status, NOT_A_NUMBER)
+        return x, where(is_finite, moved, 0.0), before, status
 
     result = while_loop(more, step, (tuple(start), math.inf, math.inf, 0.0), max_iterations=max_iterations)
     x, _, _, wrong = result.state

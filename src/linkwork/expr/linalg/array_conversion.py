@@ -61,11 +61,11 @@ def right_side(caller: str, matrices: Array, b: Any, rows: int) -> tuple[Array, 
     array = array_of(caller, "b", b)
     vector = array.ndim == 1 or array.ndim == matrices.ndim - 1
     if array.ndim == 0 or array.shape[-1 if vector else -2] != rows:
-        of = f"A of the shape {matrices.shape}"
+        matrix_text = f"A of the shape {matrices.shape}"
         expected = f"(..., {rows}) or (..., {rows}, k)"
         raise ValueError(
-            f"{caller}: b: expected a vector or columns of {rows} rows, an array {expected} for {of}, got the shape "
-            f"{array.shape}; pass several vectors for one matrix as columns: b[..., None]"
+            f"{caller}: b: expected a vector or columns of {rows} rows, an array {expected} for {matrix_text}, "
+            f"got the shape {array.shape}; pass several vectors for one matrix as columns: b[..., None]"
         )
     return (array[..., None] if vector else array), vector
 

@@ -100,9 +100,9 @@ class FrontElimination(WrittenOutInstruction):
         before = [row[0] for row in U[: self.pivots]]
         for p in range(self.pivots):
             row = U[p]
-            fine = lt(self.least * before[p], row[0])
-            positive = where(fine, positive, 0.0)
-            row[0] = 1.0 / sqrt(where(fine, row[0], 1.0))
+            is_regular = lt(self.least * before[p], row[0])
+            positive = where(is_regular, positive, 0.0)
+            row[0] = 1.0 / sqrt(where(is_regular, row[0], 1.0))
             factor = row[0] * counts
             row[1:] = [x * factor for x in row[1:]]
             for i in range(p + 1, n):

@@ -195,9 +195,9 @@ def rotation(difference: Any, off: Any) -> tuple[Any, Any, Any]:
     If the difference is negative, the rotation then also exchanges both elements, so that the smaller eigenvalue is
     first. Ordered eigenvalues make sweeps converge fast if some are equal.
     """
-    none = eq(off, 0.0)
-    ratio = difference / where(none, 1.0, 2.0 * off)
-    t = where(none, 0.0, copysign(1.0, ratio) / (fabs(ratio) + sqrt(1.0 + ratio * ratio)))
+    is_diagonal = eq(off, 0.0)
+    ratio = difference / where(is_diagonal, 1.0, 2.0 * off)
+    t = where(is_diagonal, 0.0, copysign(1.0, ratio) / (fabs(ratio) + sqrt(1.0 + ratio * ratio)))
     c = 1.0 / sqrt(1.0 + t * t)
     s = t * c
     swap = lt(difference, 0.0)

@@ -124,9 +124,9 @@ def reciprocal(x: Any) -> Any:
     return math.copysign(math.inf, x) if is_zero(x) else 1.0 / x
 
 
-def reciprocal_or_zero(x: Any, none: Any) -> Any:
-    """Return 0 where the truth value ``none`` is true, even if x is 0 there, and 1/x elsewhere."""
-    return where(none, 0.0, 1.0 / where(none, 1.0, x))
+def reciprocal_or_zero(x: Any, is_left_out: Any) -> Any:
+    """Return 0 where ``is_left_out`` is true, even if x is 0 there, and 1/x elsewhere."""
+    return where(is_left_out, 0.0, 1.0 / where(is_left_out, 1.0, x))
 
 
 def select(condition: Any, x: Any, y: Any) -> Any:

@@ -232,7 +232,7 @@ Step = Callable[[Any, Any], tuple[Any, Any]]
 
 def _subtract_multiples(of: Any) -> Step:
     """Return a loop step that subtracts a multiple of the pivot row ``of`` from one of the rows below it."""
-    return lambda none, inputs: (none, inputs[0][1:] - inputs[1] * of)
+    return lambda state, inputs: (state, inputs[0][1:] - inputs[1] * of)
 
 
 def _next_best(of: Any) -> Step:
@@ -298,18 +298,18 @@ class Pivots:
         known = inverse.__class__ is float
         if self.with_status or known:
             size = inverse if self.positive else fabs(inverse)
-            fine = and_(lt(0.0, size), lt(size, math.inf))
-            if not self.with_status and not fine:
+            is_regular = and_(lt(0.0, size), lt(size, math.inf))
+            if not self.with_status and not is_regular:
                 raise SingularMatrixError(self.caller, index, positive=self.positive)
-            self._fine.append((index, fine))
+            self._fine.append((index, is_regular))
         return inverse
 
     @property
     def status(self) -> Any:
         """Status: 0 if all pivots are valid, otherwise one more than the index of the first failed one."""
         result: Any = 0.0
-        for index, fine in reversed(self._fine):
-            result = where(fine, result, index + 1.0)
+        for index, is_regular in reversed(self._fine):
+            result = where(is_regular, result, index + 1.0)
         return result
 
 

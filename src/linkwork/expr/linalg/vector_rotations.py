@@ -201,9 +201,9 @@ class SingularRotation(ImplicitDerivative):
         """Return (1 − U Uᵀ) M in the columns of M at singular values of zero, and 0 in the other columns."""
         if self.n == self.m:
             return []
-        none = [is_rounding(x, s[0]) for x in s]
+        are_zero = [is_rounding(x, s[0]) for x in s]
         remainder = add_matrices(rows, negated(product(u, product(transposed(u), rows))))
-        return [[select(zero, x, 0.0) for zero, x in zip(none, row, strict=True)] for row in remainder]
+        return [[select(zero, x, 0.0) for zero, x in zip(are_zero, row, strict=True)] for row in remainder]
 
 
 def _within(s: Scalars, rows: Matrix, diagonal: Scalars) -> Matrix:
@@ -211,11 +211,11 @@ def _within(s: Scalars, rows: Matrix, diagonal: Scalars) -> Matrix:
 
     Between values that are not zero, the matrix is made symmetric.
     """
-    none = [is_rounding(x, s[0]) for x in s]
+    are_zero = [is_rounding(x, s[0]) for x in s]
 
     def element(i: int, j: int) -> Any:
         mean = select(is_rounding(s[j] - s[i], s[0]), 0.5 * (rows[i][j] + rows[j][i]), 0.0)
-        return diagonal[i] if i == j else select(and_(none[i], none[j]), rows[i][j], mean)
+        return diagonal[i] if i == j else select(and_(are_zero[i], are_zero[j]), rows[i][j], mean)
 
     return [[element(i, j) for j in range(len(s))] for i in range(len(s))]
 

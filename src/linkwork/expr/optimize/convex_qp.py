@@ -132,8 +132,10 @@ def check_arrays(values: Mapping[str, Any]) -> tuple[dict[str, np.ndarray], int,
             arrays[name] = np.broadcast_to(array, expected)
         elif -1 in expected or array.shape[-len(expected) :] != expected:
             shape = ", ".join(["...", *("n" if size == -1 else str(size) for size in expected)])
-            of = f" for g of shape {arrays['g'].shape}" if name != "g" else ""
-            raise ValueError(f"{CALLER}: {name}: expected an array of shape ({shape}){of}, got shape {array.shape}")
+            shape_text = f" for g of shape {arrays['g'].shape}" if name != "g" else ""
+            raise ValueError(
+                f"{CALLER}: {name}: expected an array of shape ({shape}){shape_text}, got shape {array.shape}"
+            )
     return arrays, n, m
 
 

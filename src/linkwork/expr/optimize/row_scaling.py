@@ -123,8 +123,8 @@ def factor_program(H: Rows, g: Scalars, rows: Rows, bounded: Sequence[int], limi
     def scaled(row: Scalars) -> list[Any]:
         y = _forward(L, D_inv, row)
         square = dot(y, y)
-        fine = lt(0.0, square)
-        length = where(fine, sqrt(where(fine, square, 1.0)), 1.0)
+        is_nonzero = lt(0.0, square)
+        length = where(is_nonzero, sqrt(where(is_nonzero, square, 1.0)), 1.0)
         scale = 1.0 / length
         size: Any = 0.0
         for x in row:
@@ -134,7 +134,7 @@ def factor_program(H: Rows, g: Scalars, rows: Rows, bounded: Sequence[int], limi
     result = map_rows(scaled, rows, in_loops=in_loops)
     of_units: list[list[Any]] = []
     if in_loops and n * n > _UNROLLED:
-        _, table = scan(lambda none, row: (none, object_array((n + 3,), scaled(list(row)))), (), np.eye(n))
+        _, table = scan(lambda state, row: (state, object_array((n + 3,), scaled(list(row)))), (), np.eye(n))
         of_units = [list(row) for row in table]
         result += [of_units[j] for j in bounded]
     else:
@@ -166,8 +166,8 @@ def _cholesky(H: Rows, g: Scalars, limits: FloatLimits) -> tuple[list[list[Any]]
     slope: Any = 0.0
     for i in range(n):
         largest, slope = fmax(largest, H[i][i]), fmax(slope, fabs(g[i]))
-    none = le(largest, 0.0)
-    added = where(none, 1e-5 * where(lt(0.0, slope), slope, 1.0), _ADDED * largest)
+    is_zero_matrix = le(largest, 0.0)
+    added = where(is_zero_matrix, 1e-5 * where(lt(0.0, slope), slope, 1.0), _ADDED * largest)
     L: list[list[Any]] = []
     D_inv: list[Any] = []
     E: list[Any] = []
@@ -179,12 +179,12 @@ def _cholesky(H: Rows, g: Scalars, limits: FloatLimits) -> tuple[list[list[Any]]
             row.append(subtract_dot(H[i][j], row, L[j][:j]) * D_inv[j])
         pivot = subtract_dot(H[i][i], row, row)
         size = fabs(H[i][i])
-        fine = lt(_MIN_PIVOT * unit * growth * size, pivot)
+        is_regular = lt(_MIN_PIVOT * unit * growth * size, pivot)
         missing = le(size, _MIN_PIVOT * unit * largest)
-        E.append(where(fine, 0.0, where(missing, added, _ADDED * size)))
+        E.append(where(is_regular, 0.0, where(missing, added, _ADDED * size)))
         convex = and_(convex, le(-limits.flat * size, pivot))
-        D_inv.append(1.0 / sqrt(where(fine, pivot, E[i])))
-        growth = growth + where(fine, sqrt(size) * D_inv[i], 0.0)
+        D_inv.append(1.0 / sqrt(where(is_regular, pivot, E[i])))
+        growth = growth + where(is_regular, sqrt(size) * D_inv[i], 0.0)
         L.append(row)
     return L, D_inv, E, convex
 

@@ -212,14 +212,14 @@ def _named(caller: str, names: Sequence[str], arguments: Sequence[Any], error: E
     """
     for name, value in zip(names, arguments, strict=True):
         if isinstance(value, np.ndarray):
-            good = value.dtype.kind in "biufO" and not is_masked(value)
+            is_valid = value.dtype.kind in "biufO" and not is_masked(value)
             unfit = (str, bytes, type(None), np.ndarray)  # an array within an array may contain itself
-            good = good and not any(isinstance(x, unfit) for x in value.ravel().tolist())
+            is_valid = is_valid and not any(isinstance(x, unfit) for x in value.ravel().tolist())
         else:
             known = hasattr(value, "__array_namespace__") or type(value).__module__.startswith("casadi")
-            good = isinstance(value, (bool, np.bool_, int, np.integer)) or is_symbol(value) or known
-            good = good or isinstance(value, (float, np.floating))
-        if not good:
+            is_valid = isinstance(value, (bool, np.bool_, int, np.integer)) or is_symbol(value) or known
+            is_valid = is_valid or isinstance(value, (float, np.floating))
+        if not is_valid:
             expected = "a number, an array of numbers or symbols"
             return ArgumentError(f"{caller}: {name}: expected {expected}, got {shown(value)}")
     shapes = [np.shape(value) for value in arguments if isinstance(value, np.ndarray)]

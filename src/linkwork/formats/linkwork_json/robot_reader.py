@@ -219,9 +219,9 @@ class _Robot:
             if key == "enabled":
                 result[key] = reader.converted(entry, bool)
             elif hasattr(limits, key):
-                none = -math.inf if key == "lower" else math.inf
+                no_bound = -math.inf if key == "lower" else math.inf
                 count = joint.nq if key in ("lower", "upper") else joint.nv
-                result[key] = reader.each(entry, count, True, none) or getattr(limits, key)
+                result[key] = reader.each(entry, count, True, no_bound) or getattr(limits, key)
         return Limits(**{field.name: result.get(field.name, getattr(limits, field.name)) for field in fields(Limits)})
 
     def _following(self, value: Value | None) -> Following | None:

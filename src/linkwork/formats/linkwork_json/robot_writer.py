@@ -90,8 +90,8 @@ def _body(body: Body, parent: str, summed: Body) -> dict[str, Any]:
     limits = body.limits
     if limits != Limits.none(joint):
         result["limits"] = {
-            key: _bounds(values, none, f"{owner}: {key}")
-            for key, values, none in (
+            key: _bounds(values, no_bound, f"{owner}: {key}")
+            for key, values, no_bound in (
                 ("lower", limits.lower, -math.inf),
                 ("upper", limits.upper, math.inf),
                 ("velocity", limits.velocity, math.inf),
@@ -99,7 +99,7 @@ def _body(body: Body, parent: str, summed: Body) -> dict[str, Any]:
                 ("acceleration", limits.acceleration, math.inf),
                 ("jerk", limits.jerk, math.inf),
             )
-            if values != (none,) * len(values)
+            if values != (no_bound,) * len(values)
         } | ({} if limits.enabled else {"enabled": False})
     for key in ("damping", "friction"):
         values = getattr(body, key)
@@ -149,7 +149,7 @@ def _inertia(inertia: Inertia) -> dict[str, Any]:
     return {"mass": inertia.mass, "moment": [*inertia.moment], "about": [*inertia.about.elements()]}
 
 
-def _bounds(values: Sequence[float], none: float, owner: str) -> Any:
-    if any(math.isinf(x) and x != none for x in values):
+def _bounds(values: Sequence[float], no_bound: float, owner: str) -> Any:
+    if any(math.isinf(x) and x != no_bound for x in values):
         raise TypeError(f"{owner}: the bounds {tuple(values)!r} cannot be written to a file")
     return one_or_list(tuple(values))

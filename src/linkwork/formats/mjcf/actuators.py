@@ -133,8 +133,8 @@ class _Reader:
         """Report the unsupported activation dynamics of an actuator: the control replaces the activation."""
         kind, caller = self.dynamics[i], self.source.title("actuator", name)
         if kind in ("integrator", "filter", "filterexact"):
-            of = "" if kind == "integrator" else f" with the time constant {self.of_dynamics[i][0]:.6g} s"
-            message = f"{caller}: its activation ({kind}{of}) is not taken: the control acts in its place"
+            constant_text = "" if kind == "integrator" else f" with the time constant {self.of_dynamics[i][0]:.6g} s"
+            message = f"{caller}: its activation ({kind}{constant_text}) is not taken: the control acts in its place"
             self.source.unsupported(message, where)
         elif kind != "none":
             raise _Unsupported(f"activation dynamics {kind!r}")

@@ -89,12 +89,12 @@ def read_structure(
         if joints_of_body:
             result.joints.append(joints.read(joints_of_body[-1], carrier, name, X))
         elif i == freed:
-            none = (0.0,) * 6
+            zeros = (0.0,) * 6
             free = Floating()
             base = source.joint_names.underscored(FLOATING_BASE)
             result.joints.append(
                 JointDescription(
-                    base, WORLD_LINK, name, free, Pose.identity(), Limits.none(free), none, none, where=where
+                    base, WORLD_LINK, name, free, Pose.identity(), Limits.none(free), zeros, zeros, where=where
                 )
             )
         elif i > 0:
@@ -179,7 +179,7 @@ class _Joints:
             rotor = Pose(Rotation.identity(), -p) if any(p) else rotor
         dofs = slice(self.dof[j], self.dof[j] + joint.nv)
         damping, friction = tuple(self.damping[dofs]), tuple(self.friction[dofs])
-        none = (0.0,) * joint.nv
+        zeros = (0.0,) * joint.nv
         return JointDescription(
             name,
             parent,
@@ -187,8 +187,8 @@ class _Joints:
             joint,
             placement,
             self.limits(j, joint),
-            none if "damper" in source.disabled else damping,
-            none if source.disabled & {"frictionloss", "constraint"} else friction,
+            zeros if "damper" in source.disabled else damping,
+            zeros if source.disabled & {"frictionloss", "constraint"} else friction,
             rotor=rotor,
             where=where,
             drive=self.drive(j, joint, dofs),
@@ -199,9 +199,9 @@ class _Joints:
 
     def limits(self, j: int, joint: JointType) -> Limits:
         """Return the limits of a joint: of the configuration, and of the effort where it is symmetric."""
-        source, none = self.source, Limits.none(joint)
+        source, no_limits = self.source, Limits.none(joint)
         caller = source.title("joint", source.joints[j])
-        lower, upper, effort = none.lower, none.upper, none.effort
+        lower, upper, effort = no_limits.lower, no_limits.upper, no_limits.effort
         if self.limited[j]:
             if joint.nq == 1:
                 lower, upper = (self.range[j][0],), (self.range[j][1],)
@@ -212,7 +212,7 @@ class _Joints:
             low, high = self.effort[j]
             if low == -high:
                 effort = (high,)
-        return Limits(lower, upper, none.velocity, effort, not source.disabled & {"limit", "constraint"})
+        return Limits(lower, upper, no_limits.velocity, effort, not source.disabled & {"limit", "constraint"})
 
     def drive(self, j: int, joint: JointType, dofs: slice) -> Drive:
         """Return the armature and the spring of a joint, and report properties that they cannot represent."""

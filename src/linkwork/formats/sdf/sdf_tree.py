@@ -219,11 +219,11 @@ class SpanningTree:
         self._add_base(link, f"{WORLD}_to_{self.names(link)}", Fixed())
 
     def _add_base(self, link: Node, name: str, joint: JointType) -> None:
-        none = (0.0,) * joint.nv
+        zeros = (0.0,) * joint.nv
         where = link.reader.where(link.element)
         X, limits = self.frames.relative(self.frames.world, link), Limits.none(joint)
         name = self.names.new_joint(name)
-        self.joints.append(JointDescription(name, WORLD, self.names(link), joint, X, limits, none, none, where=where))
+        self.joints.append(JointDescription(name, WORLD, self.names(link), joint, X, limits, zeros, zeros, where=where))
 
     def _add_joint(self, sdf_joint: SdfJoint, is_reversed: bool) -> None:
         """Describe a joint of the tree.
@@ -271,9 +271,9 @@ class SpanningTree:
             )
         joint = sdf_joint.make(_NO_TURN)
         values: dict[str, Any] = {}
-        for key, argument, none in _LOOP_VALUES:
+        for key, argument, no_value in _LOOP_VALUES:
             stated = values_of(sdf_joint.axes, key)
-            if all(value == none for value in stated):
+            if all(value == no_value for value in stated):
                 continue
             if len(stated) == joint.nv == joint.nq:
                 values[argument] = stated

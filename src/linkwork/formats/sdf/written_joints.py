@@ -40,13 +40,13 @@ def add_axes(
 ) -> None:
     """Add the axes of a joint, with the values for each; a ball joint has no element for its values."""
     axes = _axes_of(kind)
-    none = {"lower": -math.inf, "upper": math.inf, "velocity": math.inf, "effort": math.inf}
+    no_limits = {"lower": -math.inf, "upper": math.inf, "velocity": math.inf, "effort": math.inf}
     if isinstance(kind, UnboundedRevolute):
         if any(map(math.isfinite, (*values["lower"], *values["upper"]))):
             log.lost(element, "bounds of the sine and cosine of an angle are not written")
         values = {**values, "lower": (-math.inf,), "upper": (math.inf,)}
     if not axes:
-        if any(x != none.get(key, 0.0) for key, elements in values.items() for x in elements):
+        if any(x != no_limits.get(key, 0.0) for key, elements in values.items() for x in elements):
             log.lost(element, f"limits, damping, friction and springs of a {type_of(kind)} joint are lost")
         return
     if isinstance(kind, Universal) and abs(kind.first.dot(kind.second)) > _RIGHT_ANGLE:
@@ -58,10 +58,10 @@ def add_axes(
         child.add("xyz", number_list_text(axis))
         limit, dynamics = Node("limit"), Node("dynamics")
         for key, elements in values.items():
-            if key in none and NO_LIMIT <= abs(elements[k]) < math.inf:
+            if key in no_limits and NO_LIMIT <= abs(elements[k]) < math.inf:
                 log.changed(element, f"a bound of {NO_LIMIT:g} or more is none in SDF")
-            if elements[k] != none.get(key, 0.0):
-                (limit if key in none else dynamics).add(key, number_text(elements[k]))
+            if elements[k] != no_limits.get(key, 0.0):
+                (limit if key in no_limits else dynamics).add(key, number_text(elements[k]))
         child.children += [part for part in (limit, dynamics) if part.children]
 
 

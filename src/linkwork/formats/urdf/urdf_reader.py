@@ -227,14 +227,14 @@ def _values(reader: Reader, element: Element, joint: JointType) -> dict[str, Any
     is_continuous = element.attributes.get("type") == "continuous"
     if limit is not None and is_continuous and not {"lower", "upper"}.isdisjoint(limit.attributes):
         reader.note(limit, "IGNORED", "lower and upper of a continuous loop are ignored: it has no bounds")
-    for attribute, name, none in _BOUNDS if limit is not None else ():
+    for attribute, name, no_bound in _BOUNDS if limit is not None else ():
         assert limit is not None
         if attribute in ("lower", "upper") and is_continuous:
             continue
-        value = read_bound(reader, limit, attribute, none)
+        value = read_bound(reader, limit, attribute, no_bound)
         if value < 0.0 and attribute in ("velocity", "effort"):
             reader.error(limit, "NEGATIVE", f"{attribute} must not be negative, got {value!r}")
-        elif value != none:
+        elif value != no_bound:
             result[name] = (value,)
     if result.get("lower", (-math.inf,)) > result.get("upper", (math.inf,)):
         assert limit is not None

@@ -103,10 +103,18 @@ def joint_graph(
     for link in floating:
         name = taken.underscored(FLOATING_BASE if len(floating) == 1 else f"{link}_floating")
         free = Floating()
-        none = (0.0,) * free.nv
+        zeros = (0.0,) * free.nv
         bases.append(
             JointDescription(
-                name, WORLD, link, free, Pose.identity(), Limits.none(free), none, none, where=reader.where(prims[link])
+                name,
+                WORLD,
+                link,
+                free,
+                Pose.identity(),
+                Limits.none(free),
+                zeros,
+                zeros,
+                where=reader.where(prims[link]),
             )
         )
     welds = []

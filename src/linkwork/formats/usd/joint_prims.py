@@ -118,13 +118,13 @@ def _scale(reader: PrimReader, direction: str) -> float:
     return DEGREE if direction.startswith("rot") else reader.units.length
 
 
-def _bound(reader: PrimReader, prim: Any, name: str, none: float, scale: float) -> float:
+def _bound(reader: PrimReader, prim: Any, name: str, no_bound: float, scale: float) -> float:
     """Return a limit [rad, m]; infinite if it is not stated, infinite, or beyond 1e20."""
     value = reader.value(prim, name)
     if isinstance(value, float) and math.isnan(value):
         reader.error(prim, "LIMIT_FINITE", f"{name}: expected a number, got nan")
-        return none
-    return scale * reader.number(prim, name, none, infinite=True)
+        return no_bound
+    return scale * reader.number(prim, name, no_bound, infinite=True)
 
 
 def _spherical(reader: PrimReader, prim: Any) -> JointReading:

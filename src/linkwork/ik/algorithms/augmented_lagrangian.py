@@ -301,7 +301,7 @@ def descend(
     def continues(state: _State) -> Any:
         return and_(lt(state.done, 0.5), lt(state.iterations, budget))
 
-    at, zero, none = tuple(box.within(q)), (0.0,) * tree.nv, (0.0,) * len(hard)
+    at, zero, no_multipliers = tuple(box.within(q)), (0.0,) * tree.nv, (0.0,) * len(hard)
     flat = (0.0,) * (tree.nv * (tree.nv + 1) // 2)
     initial = _State(
         at,
@@ -312,13 +312,13 @@ def descend(
         _INFINITE,
         1.0,
         (-1.0,) * len(ranged),
-        none,
+        no_multipliers,
         0.0,
         _INITIAL_UPDATE_STEP,
         _INFINITE,
         at,
         _INFINITE,
-        none,
+        no_multipliers,
         0.0,
         0.0,
         0.0,

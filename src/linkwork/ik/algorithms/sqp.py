@@ -405,8 +405,8 @@ class _Search:
         share = where(lt(sy, 0.2 * sHs), 0.8 * sHs / fmax(sHs - sy, 1e-300), 1.0)
         r = [share * a + (1.0 - share) * b for a, b in zip(y, Hs, strict=True)]
         sr = share * sy + (1.0 - share) * sHs
-        fine = and_(lt(_MIN_STEP_SQUARED, sHs), lt(dot(r, r), _MAX_CURVATURE * sr))
-        a, b = where(fine, 1.0 / fmax(sr, 1e-300), 0.0), where(fine, 1.0 / fmax(sHs, 1e-300), 0.0)
+        is_safe = and_(lt(_MIN_STEP_SQUARED, sHs), lt(dot(r, r), _MAX_CURVATURE * sr))
+        a, b = where(is_safe, 1.0 / fmax(sr, 1e-300), 0.0), where(is_safe, 1.0 / fmax(sHs, 1e-300), 0.0)
         return [H[i][j] + (a * r[i]) * r[j] - (b * Hs[i]) * Hs[j] for i in range(n) for j in range(i + 1)]
 
 

@@ -260,8 +260,8 @@ class Stack:
                 bounds.append((fabs(x), tolerance))
         result: Any = True
         for size, most in bounds:
-            fine = le(size, most)
-            result = fine if result is True else and_(result, fine)
+            is_satisfied = le(size, most)
+            result = is_satisfied if result is True else and_(result, is_satisfied)
         return result
 
     def all_weights(self) -> list[Any]:

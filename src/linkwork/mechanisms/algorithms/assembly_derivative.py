@@ -116,8 +116,8 @@ class _AssemblyRule(CustomDerivative):
         along = self._times(self.rates.run(reference), moved, of_v=False)
         open_ = [dot(row, along) for row in rows]
         if not all(map(is_zero, changed)):
-            none = [0.0] * self.errors
-            by_outside = self._residual.jvp.run([*q, *none, *outside, *none, *changed])
+            zeros = [0.0] * self.errors
+            by_outside = self._residual.jvp.run([*q, *zeros, *outside, *zeros, *changed])
             open_ = [a + b for a, b in zip(open_, by_outside, strict=True)]
         result = [a - dot([step[k] for step in steps], open_) for k, a in enumerate(along)]
         return [*self._times(blocks, result, of_v=True), *[0.0] * self.diagnostics]

@@ -164,15 +164,15 @@ class _Problem:
         better = lt(far - state.far, state.price * (sqrt(state.open) - sqrt(open_)))
         close = lt(fmax(open_, state.open), _NEARLY_CLOSED)
         closer = lt(open_, where(and_(close, lt(_SHORT, state.size)), 0.25, 1.0) * state.open)
-        good = or_(or_(closer, and_(close, better)), lt(open_, _CLOSED))
+        is_accepted = or_(or_(closer, and_(close, better)), lt(open_, _CLOSED))
         accepted = or_(
-            good, and_(close, lt(state.size, _NEGLIGIBLE))
+            is_accepted, and_(close, lt(state.size, _NEGLIGIBLE))
         )  # the step has no effect: continue without the goal
         more = where(
             lt(state.open, _NEARLY_CLOSED), 1.0, 4.0
         )  # nearly closed: the part to the goal may have been too long
         damping = where(accepted, 0.25, more) * state.damping
-        goal_counts = and_(and_(lt(open_, _NEARLY_CLOSED), lt(state.tried, _GOAL_ITERATIONS)), good)
+        goal_counts = and_(and_(lt(open_, _NEARLY_CLOSED), lt(state.tried, _GOAL_ITERATIONS)), is_accepted)
         d = [0.0 if is_zero(x) else where(goal_counts, x, 0.0) for x in d]
         step, pull, price, slope = self._step(at, error, d, self.rates(at), damping * open_, open_, goal_counts, state)
         size = largest([x if r == _MAX_STEP else x * (_MAX_STEP / r) for x, r in zip(step, self.reach, strict=True)])
@@ -240,8 +240,8 @@ class _Problem:
                 flags.append(where(beyond, 1.0, stopped))
             return _LimitedStep(tuple(flags), tuple(step), tuple(pull), price, new)
 
-        zero_step, none = (0.0,) * len(self.inverse), (0.0,) * len(self.box.indices)
-        first = _LimitedStep(none, zero_step, zero_step, 0.0, 1.0)
+        zero_step, no_flags = (0.0,) * len(self.inverse), (0.0,) * len(self.box.indices)
+        first = _LimitedStep(no_flags, zero_step, zero_step, 0.0, 1.0)
         result: _LimitedStep = watching_while_loop(
             lambda s: lt(0.0, s.new), again, first, 1 + _LIMIT_ROUNDS, within=error
         ).state

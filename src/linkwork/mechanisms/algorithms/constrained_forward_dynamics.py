@@ -356,7 +356,7 @@ def acceleration_by_force(system: ConstrainedFactorization, of_forces: bool = Tr
 
     def less_moved(row: Scalars) -> list[Any]:
         forces = row[: len(moved)]
-        return [x + dot([of[k] for of in moved], forces) for k, x in enumerate(row[len(moved) :])]
+        return [x + dot([column[k] for column in moved], forces) for k, x in enumerate(row[len(moved) :])]
 
     result = map_rows(less_moved, [[*x, *y] for x, y in zip(forces_by_tau, M_inv, strict=True)], in_loops=long)
     return [*mirrored(result), *([forces[i] for forces in forces_by_tau] for i in range(len(moved)))]

@@ -158,9 +158,9 @@ def constrained_inverse_dynamics_derivatives(
     for column, by_turn in zip(columns, by_turns, strict=False):
         column[:n] = [x + y for x, y in zip(column[:n], by_turn, strict=True)]
     blocks = [columns[k * n : (k + 1) * n] for k in range(3)]
-    none: Matrix = [[] for _ in forces]
+    no_columns: Matrix = [[] for _ in forces]
     by_tau = [transposed([column[:n] for column in block]) for block in blocks]
-    by_forces = [transposed([column[n:] for column in block]) or none for block in blocks]
+    by_forces = [transposed([column[n:] for column in block]) or no_columns for block in blocks]
     return (*by_tau, *by_forces)
 
 

@@ -152,7 +152,10 @@ def _change(
     """Return Σ_i J_i·z_i − λ_iᵀ G z_i at (q, time) = ``at``, whose derivative is that of log w."""
     J, G = _selected(tree, at[:-1], *of), rates_of(tree, at[:-1], [0.0] * tree.nv, at[-1]).rows
     return sum(
-        (dot(row, z_i) - dot(pulls, [dot(of, z_i) for of in G]) for row, z_i, pulls in zip(J, z, forces, strict=True)),
+        (
+            dot(row, z_i) - dot(pulls, [dot(G_row, z_i) for G_row in G])
+            for row, z_i, pulls in zip(J, z, forces, strict=True)
+        ),
         0.0,
     )
 

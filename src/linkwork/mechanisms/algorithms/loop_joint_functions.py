@@ -173,8 +173,8 @@ def loop_force_derivatives(
     tree: Tree, q: Scalars, v: Scalars, friction: str | FrictionLaw
 ) -> tuple[list[list[Any]], list[list[Any]]]:
     """Return the derivatives of the passive forces of loop joints by q (in the tangent space) and v."""
-    none = [0.0] * tree.nv
-    return force_derivatives(tree, q, v, lambda q, v: with_loop_forces(tree, q, v, none, None, True, friction))
+    zeros = [0.0] * tree.nv
+    return force_derivatives(tree, q, v, lambda q, v: with_loop_forces(tree, q, v, zeros, None, True, friction))
 
 
 def required_force_derivatives(

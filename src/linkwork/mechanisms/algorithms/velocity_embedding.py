@@ -142,8 +142,8 @@ class VelocityEmbedding:
     @cached_property
     def K(self) -> Matrix:
         """Matrix K (nv × ni) that maps independent velocities u to all velocities, v = K u + k."""
-        none = [0.0] * len(self.rows)
-        columns = [self.whole([float(i == j) for j in self.independent], none) for i in self.independent]
+        zeros = [0.0] * len(self.rows)
+        columns = [self.whole([float(i == j) for j in self.independent], zeros) for i in self.independent]
         return transposed(columns) if columns else [[] for _ in range(self.nv)]
 
     def forces(self, required: Scalars) -> list[Any]:

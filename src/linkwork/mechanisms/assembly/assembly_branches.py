@@ -119,17 +119,17 @@ def find_branches(
         tried[..., part] = base[:, np.newaxis, part]
     at = each_base.repeated(len(starts_q))
     result = run_kernel(mechanism, tried, tried, read_weights(robot, caller), fixed, bool(position_limits), at)
-    fine = mechanism.open_by(result.error) <= max(tolerance, _CLOSE)
-    solutions, left, radius = result.q, np.zeros(fine.shape), np.zeros(fine.shape)
-    polished = _polished(mechanism, solutions[fine], fixed, at[fine])
-    solutions[fine], left[fine], radius[fine] = polished
-    fine &= left <= tolerance
-    _raise_if_movable(mechanism, solutions[fine], fixed, at[fine])
+    is_assembled = mechanism.open_by(result.error) <= max(tolerance, _CLOSE)
+    solutions, left, radius = result.q, np.zeros(is_assembled.shape), np.zeros(is_assembled.shape)
+    polished = _polished(mechanism, solutions[is_assembled], fixed, at[is_assembled])
+    solutions[is_assembled], left[is_assembled], radius[is_assembled] = polished
+    is_assembled &= left <= tolerance
+    _raise_if_movable(mechanism, solutions[is_assembled], fixed, at[is_assembled])
     if position_limits:
-        fine &= ~mechanism.beyond(solutions, at).any(axis=-1)
+        is_assembled &= ~mechanism.beyond(solutions, at).any(axis=-1)
     each = [
         _distinct(mechanism, solutions[k, ok], radius[k, ok], base[k], fixed, bool(position_limits))
-        for k, ok in enumerate(fine)
+        for k, ok in enumerate(is_assembled)
     ]
     most = max((len(q) for q, _ in each), default=0)
     if max_solutions is not None:

@@ -158,12 +158,12 @@ def _build_result(
 ) -> Assembly:
     """Return the `Assembly` of the results of a search, with the status of each state."""
     q = mechanism.nearest_revolutions(result["q"], goal, fixed.names, position_limits)
-    fine = mechanism.open_by(result["error"]) <= tolerance
+    is_assembled = mechanism.open_by(result["error"]) <= tolerance
     each = mechanism.beyond(q, at) if position_limits else np.zeros((len(q), len(mechanism.limited)), dtype=bool)
     beyond, in_loops = each.any(axis=-1), [limit.loop is not None for limit in mechanism.limited]
     status = np.where(result["slope"] < _FLAT_SLOPE, Status.LOCAL_MINIMUM, Status.NOT_CONVERGED).astype(WORDS)
     status[result["status"] == 2.0] = Status.NOT_FINITE
-    left = np.flatnonzero(~fine | beyond)
+    left = np.flatnonzero(~is_assembled | beyond)
     dependent: tuple[str, ...] = ()
     over = np.zeros(q.shape, dtype=bool)
     if len(left):
@@ -177,7 +177,7 @@ def _build_result(
             within = would & ~over[left].any(axis=-1)  # within the limits of all joints, if not of loops
             q[left[within]], result["error"][left[within]] = turned[within], without.error[within]
             each[left[within]] = mechanism.beyond(turned[within], inputs[within])
-            fine, beyond = mechanism.open_by(result["error"]) <= tolerance, each.any(axis=-1)
+            is_assembled, beyond = mechanism.open_by(result["error"]) <= tolerance, each.any(axis=-1)
         if fixed.names:
             dependent = _dependent(mechanism, start[left[0]], fixed, tolerance, inputs[0])
             if dependent:
@@ -185,9 +185,9 @@ def _build_result(
         proofs = _proofs(mechanism, q[left], fixed, inputs)  # dependent joints say more than a bar between them
         proved = [proof is not None and not (dependent and proof.fixed) for proof in proofs]
         status[left[proved]] = Status.INFEASIBLE
-    status[fine & each[:, in_loops].any(axis=-1)] = Status.LOOP_AT_LIMITS
-    status[fine & ~beyond] = Status.SOLVED
-    success, iterations, starts = fine & ~beyond, result["iterations"], result["starts"]
+    status[is_assembled & each[:, in_loops].any(axis=-1)] = Status.LOOP_AT_LIMITS
+    status[is_assembled & ~beyond] = Status.SOLVED
+    success, iterations, starts = is_assembled & ~beyond, result["iterations"], result["starts"]
     return Assembly._make(
         q=q.reshape(*shape, q.shape[-1]),
         success=success.reshape(shape) if shape else bool(success[0]),

@@ -105,23 +105,29 @@ class Continuation:
         at = at.some(near, len(lanes))
         result = run_kernel(self.mechanism, predicted, predicted, self.weights, self.fixed, False, at)
         correction = np.abs(robot.difference(predicted, result.q) / self.units).max(axis=-1, initial=0.0)
-        good = self.mechanism.open_by(result.error) <= self.tolerance
-        good &= correction <= _MAX_CORRECTION * size[near] + 1e-12
+        is_followed = self.mechanism.open_by(result.error) <= self.tolerance
+        is_followed &= correction <= _MAX_CORRECTION * size[near] + 1e-12
         if self.limits:
-            beyond = good & self.mechanism.beyond(result.q, at).any(axis=-1)
-            outcome[near[beyond]], good = Status.AT_LIMITS, good & ~beyond
+            beyond = is_followed & self.mechanism.beyond(result.q, at).any(axis=-1)
+            outcome[near[beyond]], is_followed = Status.AT_LIMITS, is_followed & ~beyond
         new_slack, new_sign = self._regular(result.q, at)
-        turned = good & (self.sign[lanes[near]] * new_sign < 0)  # beyond a singular configuration: only straight on
+        turned = is_followed & (
+            self.sign[lanes[near]] * new_sign < 0
+        )  # beyond a singular configuration: only straight on
         if turned.any():
             which = near[turned]
             followed = self._followed(result.q[turned], moved[which], at[turned])
             bent = np.abs((followed - delta[which]) / self.units).max(axis=-1) > 0.3 * size[which]
             outcome[which[bent]] = Status.SINGULAR
-            good[np.flatnonzero(turned)[bent]] = False
+            is_followed[np.flatnonzero(turned)[bent]] = False
             self.passed[lanes[which[~bent]]] = True
-        done, accepted = near[good], lanes[near[good]]
-        self.rate[accepted] = robot.difference(q[done], result.q[good]) / length[done, None]
-        self.q[accepted], self.slack[accepted], self.sign[accepted] = result.q[good], new_slack[good], new_sign[good]
+        done, accepted = near[is_followed], lanes[near[is_followed]]
+        self.rate[accepted] = robot.difference(q[done], result.q[is_followed]) / length[done, None]
+        self.q[accepted], self.slack[accepted], self.sign[accepted] = (
+            result.q[is_followed],
+            new_slack[is_followed],
+            new_sign[is_followed],
+        )
         outcome[done] = _ACCEPTED
         return outcome
 

@@ -83,8 +83,8 @@ class Reactions(_Wrenches, metaclass=WithForeignNames):
         undetermined: tuple[str, ...] | Callable[[], tuple[str, ...]] = (),
     ) -> Reactions:
         result = super().__new__(cls, tau, joint_wrenches, loop_joint_wrenches)
-        none = np.zeros((*np.shape(tau)[:-1], 0))
-        result.constraint_forces = none if constraint_forces is None else constraint_forces
+        no_forces = np.zeros((*np.shape(tau)[:-1], 0))
+        result.constraint_forces = no_forces if constraint_forces is None else constraint_forces
         result._labels = ForceLabels((), (), ()) if labels is None else labels
         result._undetermined = undetermined
         return result

@@ -92,9 +92,9 @@ class Mechanism:
         lost = ~np.isfinite(size)
         left = np.flatnonzero(~lost)
         for _ in range(STEPS):
-            fine = size[left] <= self.closed
-            polished[left[fine]] += 1
-            ended = fine & ((polished[left] > 2) | (size[left] <= 1e-15 * self.scales.length))
+            is_assembled = size[left] <= self.closed
+            polished[left[is_assembled]] += 1
+            ended = is_assembled & ((polished[left] > 2) | (size[left] <= 1e-15 * self.scales.length))
             left = left[~ended]
             if not len(left):
                 break
@@ -122,10 +122,14 @@ class Mechanism:
                 trial = local.moved(q[at], step / np.maximum(1.0, long))
                 remaining = local.error(trial)
                 result = np.linalg.norm(remaining, axis=-1)
-                good, small = result < size[at], size[at] <= self.closed
-                better[trying[good]] = True
-                q[at[good]], error[at[good]], size[at[good]] = trial[good], remaining[good], result[good]
-                again = ~good & ~small
+                improved, small = result < size[at], size[at] <= self.closed
+                better[trying[improved]] = True
+                q[at[improved]], error[at[improved]], size[at[improved]] = (
+                    trial[improved],
+                    remaining[improved],
+                    result[improved],
+                )
+                again = ~improved & ~small
                 trying = trying[again]
                 if not len(trying):
                     break

@@ -108,8 +108,10 @@ def branch_steps(
     The best ones have the fewest reconfigurations, and among these the least joint motion. Steps between the positions
     are halved where a joint would move by more than ``max_step`` (nv,).
     """
-    none = np.zeros(len(starts), dtype=int)
-    layers = [Labels(float(path_positions[0]), starts, none, np.zeros(len(starts)), none, none.astype(bool))]
+    no_changes = np.zeros(len(starts), dtype=int)
+    layers = [
+        Labels(float(path_positions[0]), starts, no_changes, np.zeros(len(starts)), no_changes, no_changes.astype(bool))
+    ]
     limits = request.problem.lower, request.problem.upper
     least = request.min_step
     known = dict(zip(path_positions.tolist(), branches_at(path_positions), strict=True))

@@ -206,8 +206,8 @@ def iterated_on_symbols(
     )
     near, left = stop_gradient(result.state[0]), _largest(result.state[1])
     last = fixed_point(lambda x: [a + b for a, b in zip(x, corrections(x), strict=True)], near, tolerance=1e-13)
-    fine = and_(lt(left, 1e-9), le(last.status, 0.0))
-    solution: np.ndarray = array([where(fine, y, float("nan")) for y in last.value]).reshape(shape)
+    has_converged = and_(lt(left, 1e-9), le(last.status, 0.0))
+    solution: np.ndarray = array([where(has_converged, y, float("nan")) for y in last.value]).reshape(shape)
     return solution
 
 

@@ -125,9 +125,9 @@ class SmoothProgram:
         stages = self.kernels.stages(_both_ends(motion), self.segment_data, mu)
         more = -n % _BLOCK
         if more:
-            none = np.zeros((more, STAGE))
-            none[:, 5], none[:, 9] = _FIXED, 1.0
-            stages = np.concatenate([stages, none])
+            zeros = np.zeros((more, STAGE))
+            zeros[:, 5], zeros[:, 9] = _FIXED, 1.0
+            stages = np.concatenate([stages, zeros])
         blocks = stages.reshape(-1, _BLOCK, STAGE)
         p_xx, p_xu, p_uu, p_u = self.kernels.end(motion[-1], self.at_end, mu)
         free = self.moving[1]

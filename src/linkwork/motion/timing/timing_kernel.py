@@ -74,8 +74,8 @@ def timing_kernel(n: int, curves: int, nv: int, kinds: LimitKinds, before: int |
     With ``before`` its inputs include a motion on that many segments, from which the grid is redistributed.
     """
     key = (n, curves, nv, before, id(kinds.robot), *kinds[1:])
-    of, kernel = _RECENT.get(key) or (None, None)
-    if kernel is None or (of is not None and of() is not kinds.robot):
+    key_objects, kernel = _RECENT.get(key) or (None, None)
+    if kernel is None or (key_objects is not None and key_objects() is not kinds.robot):
         kernel = _KERNELS.get((n, curves, nv, kinds, before), lambda: _build_kernel(n, curves, nv, kinds, before))
         _RECENT.keep(key, (None if kinds.robot is None else ref(kinds.robot), kernel))
     return kernel
@@ -103,13 +103,15 @@ def _build_kernel(n: int, curves: int, nv: int, kinds: LimitKinds, before: int |
             blocked = where(lt(over, 0.0), 0.0, result.blocked)
             return _timed(steps, result), result.u, blocked, over
 
-        fine: Any = True
+        is_valid: Any = True
         if before is None:
             on = initial_segments(starts, end, n)
         else:
-            on, fine = redistributed_segments(SegmentGrid(g["s"], g["firsts"]), starts, end, g["w"], g["u"], g["t"], n)
+            on, is_valid = redistributed_segments(
+                SegmentGrid(g["s"], g["firsts"]), starts, end, g["w"], g["u"], g["t"], n
+            )
         (w, t), u, blocked, over = swept(on)
-        blocked = blocked if before is None else where(and_(fine, le(g["stopped"], -1.0)), blocked, 0.0)
+        blocked = blocked if before is None else where(and_(is_valid, le(g["stopped"], -1.0)), blocked, 0.0)
         clock = scan(lambda state, x: (state, array([x[0], x[1], 0.5 * x[2]])), (), (on.s[:-1], w[:-1], u))[1]
         return on.s, w, u, t, clock, on.firsts, blocked, over
 
@@ -270,12 +272,12 @@ def _with_resistance(segment: Any, rows: Any, caps: Any, g: Any, kinds: LimitKin
 
     def along(stored_row: Any) -> tuple[Any, Any]:
         row, (x0, x1) = stored_row
-        of = _Segment(*row)
-        *groups, (values, limits) = _constraints(of, g, kinds)
+        segment = _Segment(*row)
+        *groups, (values, limits) = _constraints(segment, g, kinds)
         if begins:  # the motion without resistance may be much too fast
-            share = fitting_share(tree, of.first, values.at_rest, limits, x0, x1)
+            share = fitting_share(tree, segment.first, values.at_rest, limits, x0, x1)
             x0, x1 = share * x0, share * x1
-        *resisting, may_rest = with_resistance(values, limits, resisted(of, x0, x1), x0, x1)
+        *resisting, may_rest = with_resistance(values, limits, resisted(segment, x0, x1), x0, x1)
         return [*groups, tuple(resisting)], (may_rest,)
 
     for _ in range(_FIRST_SWEEPS if begins else _SWEEPS):
@@ -285,10 +287,10 @@ def _with_resistance(segment: Any, rows: Any, caps: Any, g: Any, kinds: LimitKin
 
     def one(state: Any, y: Any) -> tuple[Any, Any]:
         ((*_, (may_rest,)), row), (step, x0, x1, u) = y
-        of = _Segment(*row)
-        values, limits = _constraints(of, g, kinds)[-1]
-        excess = excess_with_resistance(values, limits, resisted(of, x0, x1), step, x0, u)
-        errors = _relative_errors(of.errors, x0, x1, u, g, kinds, excess)
+        segment = _Segment(*row)
+        values, limits = _constraints(segment, g, kinds)[-1]
+        excess = excess_with_resistance(values, limits, resisted(segment, x0, x1), step, x0, u)
+        errors = _relative_errors(segment.errors, x0, x1, u, g, kinds, excess)
         # the other lower lines hold by the sweeps where rest satisfies all limits; those of torques are checked here
         return state, where(lt(may_rest, 0.0), errors + 1.0, errors) if kinds.acceleration else errors
 

@@ -118,8 +118,8 @@ class SquadNormBounds:
         size = self._size(self.phi[segment])
         along = [size.angular * x for x in u[1 : order + 2]]
         if self.apart:
-            none = [0.0 * x for x in turns]
-            result = product_twist((along, none), exponential_twist(turns, none, order), none[0], order)
+            zeros = [0.0 * x for x in turns]
+            result = product_twist((along, zeros), exponential_twist(turns, zeros, order), zeros[0], order)
             origin = interval_bounds([np.linalg.norm(x[:, 2:], axis=1) for x in values], half)
             result = result[0], in_rotating_axes(origin[1:], result[0], order)
         else:
@@ -141,8 +141,8 @@ class SquadNormBounds:
                 coordinates.integrate(q, [u * x for x in step], self.apart) for q, step in ((base, phi), (inner, psi))
             )
             back = (coordinates.joint.X(a).inv() @ coordinates.joint.X(b)).inv()
-            of = [coordinates.joint.twist(q, step) for q, step in ((a, phi), (b, psi))]
-            twist = of[1] - back @ of[0]
+            twists = [coordinates.joint.twist(q, step) for q, step in ((a, phi), (b, psi))]
+            twist = twists[1] - back @ twists[0]
             return [*coordinates.difference(a, b, self.apart), *twist.elements()]
 
         result = each(sizes, self.base[segment], self.inner[segment], self.phi[segment], self.psi[segment], u)

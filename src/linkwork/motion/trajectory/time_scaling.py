@@ -170,9 +170,9 @@ def lengths_of(speed: Speed, times: np.ndarray, halved: bool = True) -> tuple[np
         middle = ends.mean(axis=1)
         parts = np.stack([ends[:, 0], middle, middle, ends[:, 1]], axis=1).reshape(-1, 2)
         finer = _sums(speed, parts)
-        fine = np.abs(finer.reshape(-1, 2).sum(axis=1) - result) <= _TOLERANCE * whole
-        done.append((ends[fine], finer.reshape(-1, 2).sum(axis=1)[fine]))
-        unfinished = np.repeat(~fine, 2)
+        is_accurate = np.abs(finer.reshape(-1, 2).sum(axis=1) - result) <= _TOLERANCE * whole
+        done.append((ends[is_accurate], finer.reshape(-1, 2).sum(axis=1)[is_accurate]))
+        unfinished = np.repeat(~is_accurate, 2)
         ends, result = parts[unfinished], finer[unfinished]
         if not len(ends):
             break

@@ -230,8 +230,8 @@ def margins_of(caller: str, trajectory: Any, limits: Mapping[str, Any]) -> dict[
         else:
             limit = read_positions(caller, name, value, space.nq, robot, default)
             limit = limit if space.is_plain else _by_velocity(space, limit, -np.inf if name == "lower" else np.inf)
-            none = np.full(space.nv, np.inf)
-            up, down = (none, -limit) if name == "lower" else (limit, none)
+            no_margin = np.full(space.nv, np.inf)
+            up, down = (no_margin, -limit) if name == "lower" else (limit, no_margin)
         if np.isinf([up, down]).all():
             result[name] = np.full(space.nv, np.inf)
             continue
@@ -244,12 +244,12 @@ def margins_of(caller: str, trajectory: Any, limits: Mapping[str, Any]) -> dict[
     return result | {"loops": np.full(count, -np.inf)} if count else result
 
 
-def _by_velocity(space: Any, limit: np.ndarray, none: float) -> np.ndarray:
-    """Return limits (nq,) of positions as an array by velocity coordinate (nv,); ``none`` without a limit.
+def _by_velocity(space: Any, limit: np.ndarray, no_limit: float) -> np.ndarray:
+    """Return limits (nq,) of positions as an array by velocity coordinate (nv,); ``no_limit`` without a limit.
 
     A coordinate that no velocity moves alone limits all velocities of its joint, whose bounds are unknown.
     """
-    result = np.full(space.nv, none)
+    result = np.full(space.nv, no_limit)
     for coordinates in space.joints:
         joint_limits, alone = result[coordinates.in_v], moved_alone(coordinates.joint)
         for k, end in zip(alone, limit[coordinates.in_q], strict=True):

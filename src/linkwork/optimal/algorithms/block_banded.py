@@ -117,7 +117,7 @@ def eliminate(
         def at(i: int, j: int) -> Any:
             return front[i][j] if i >= j else front[j][i]
 
-        L, good = _cholesky([[at(i, j) for j in pivots[: a + 1]] for a, i in enumerate(pivots)], MIN_PIVOT)
+        L, is_regular = _cholesky([[at(i, j) for j in pivots[: a + 1]] for a, i in enumerate(pivots)], MIN_PIVOT)
         columns = []
         for i in remaining:
             columns.append(_forward_substitution(L, [at(i, j) for j in pivots]))
@@ -134,7 +134,7 @@ def eliminate(
         state = (
             array([x for line in new for x in line]),
             array(reduced),
-            positive * where(good, 1.0, 1.0 - real),
+            positive * where(is_regular, 1.0, 1.0 - real),
             drop + dot(y, y),
         )
         outputs = (array([x for line in L for x in line]), array([list(c) for c in columns] or [[]]), array(y))
@@ -173,17 +173,17 @@ def _cholesky(rows: Sequence[Scalars], min_pivot: float) -> tuple[list[list[Any]
     the k-th diagonal element. A pivot that does not exceed it is replaced by 1.
     """
     L: list[list[Any]] = []
-    good: Any = None
+    are_regular: Any = None
     for i, row in enumerate(rows):
         line: list[Any] = []
         for j in range(i):
             line.append(subtract_dot(row[j], line, L[j][:j]) * L[j][j])
         pivot = subtract_dot(row[i], line, line)
-        fine = lt(min_pivot * row[i] if min_pivot else 0.0, pivot)
-        good = fine if good is None else and_(good, fine)
-        line.append(1.0 / sqrt(where(fine, pivot, 1.0)))
+        is_regular = lt(min_pivot * row[i] if min_pivot else 0.0, pivot)
+        are_regular = is_regular if are_regular is None else and_(are_regular, is_regular)
+        line.append(1.0 / sqrt(where(is_regular, pivot, 1.0)))
         L.append(line)
-    return L, good
+    return L, are_regular
 
 
 def _forward_substitution(L: Sequence[Scalars], b: Scalars) -> list[Any]:
@@ -200,11 +200,11 @@ def solve_border(border: Sequence[Scalars], b: Scalars) -> tuple[list[Any], Any]
 
     ``border`` is the lower triangle by row, ``b`` the right-hand side.
     """
-    L, good = _cholesky(border, 0.0)
+    L, is_regular = _cholesky(border, 0.0)
     x = _forward_substitution(L, b)
     for i in reversed(range(len(x))):
         x[i] = subtract_dot(x[i], [L[k][i] for k in range(i + 1, len(x))], x[i + 1 :]) * L[i][i]
-    return x, good
+    return x, is_regular
 
 
 def substitute(width: int, depth: int, factors: Eliminated, border: Scalars) -> Any:

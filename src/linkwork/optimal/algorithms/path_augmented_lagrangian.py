@@ -187,27 +187,27 @@ def _iteration(sweeps: PathSweeps, state: PathSearch, tolerances: Tolerances) ->
         # a steep one ends far before the minimum
         accepted = lt(0.0, trial.accepted)
         better = where(accepted, where(lt(at.merit, trial.merit), 1.0, 0.0), where(or_(enough, satisfied), 1.0, 0.0))
-        fine = and_(lt(0.5, better), positive)
-        failed = where(fine, trial.failed, share)
+        is_accepted = and_(lt(0.5, better), positive)
+        failed = where(is_accepted, trial.failed, share)
         # the minimum of the parabola through both merits and the slope
         bend = change - share * slope
         best = where(lt(0.0, bend), -0.5 * slope * share * share / where(lt(0.0, bend), bend, 1.0), 0.5 * share)
         shorter = fmin(fmax(best, 0.1 * share), 0.5 * share)
         longer = fmin(2.0 * share, 0.5 * (share + failed))
-        on = where(fine, where(lt(failed, 1.5 * first), 1.0, 0.0), where(accepted, 0.0, 1.0))
+        on = where(is_accepted, where(lt(failed, 1.5 * first), 1.0, 0.0), where(accepted, 0.0, 1.0))
         return _Trial(
-            where(fine, longer, shorter),
+            where(is_accepted, longer, shorter),
             failed,
             where(positive, trial.count + 1.0, float(_TRIALS)),
             on,
-            where(fine, share, trial.accepted),
-            where(fine, at.merit, trial.merit),
-            where(fine, at.cost, trial.cost),
-            _chosen(fine, at.violations, trial.violations),
-            _chosen(fine, at.residuals, trial.residuals),
-            where(fine, at.active, trial.active),
-            _chosen(fine, at.everywhere, trial.everywhere),
-            _chosen(fine, at.alone, trial.alone),
+            where(is_accepted, share, trial.accepted),
+            where(is_accepted, at.merit, trial.merit),
+            where(is_accepted, at.cost, trial.cost),
+            _chosen(is_accepted, at.violations, trial.violations),
+            _chosen(is_accepted, at.residuals, trial.residuals),
+            where(is_accepted, at.active, trial.active),
+            _chosen(is_accepted, at.everywhere, trial.everywhere),
+            _chosen(is_accepted, at.alone, trial.alone),
         )
 
     empty = _Trial(
@@ -368,8 +368,8 @@ def _bounded(sweeps: PathSweeps, factors: Eliminated, p: Any) -> tuple[list[Any]
     step: list[Any] = [0.0] * count
     positive: Any = None
     for _ in range(min(count, 2)):
-        more, fine = rest(free, step)
-        positive = fine if positive is None else and_(positive, fine)
+        more, is_positive = rest(free, step)
+        positive = is_positive if positive is None else and_(positive, is_positive)
         step = [x + y for x, y in zip(step, more, strict=True)]
         out = [or_(lt(x, a), lt(b, x)) for x, a, b in zip(step, low, high, strict=True)]
         bounded = [fmin(fmax(x, a), b) for x, a, b in zip(step, low, high, strict=True)]

@@ -92,9 +92,9 @@ class Clearance(Feature):
             if self.capacities and self.target is None:
                 put(self, "target", tuple(self.target_for(self.scene).tolist()))
 
-    def _check(self, argument: str, expected: str, fine: Callable[[float], bool]) -> None:
+    def _check(self, argument: str, expected: str, is_valid: Callable[[float], bool]) -> None:
         x = getattr(self, argument)
-        if isinstance(x, bool) or not isinstance(x, (int, float, np.integer, np.floating)) or not fine(float(x)):
+        if isinstance(x, bool) or not isinstance(x, (int, float, np.integer, np.floating)) or not is_valid(float(x)):
             raise ValueError(f"Clearance: {argument}: expected {expected}, got {x!r}")
         object.__setattr__(self, argument, float(x))
 

@@ -121,19 +121,19 @@ def robot_weight(tree: Any) -> float:
 
 def _checked_friction(caller: str, value: Any) -> None:
     try:
-        fine = not isinstance(value, (bool, str)) and 0.0 <= float(value) < math.inf
+        is_valid = not isinstance(value, (bool, str)) and 0.0 <= float(value) < math.inf
     except (TypeError, ValueError):
-        fine = False
-    if not fine:
+        is_valid = False
+    if not is_valid:
         raise ValueError(f"{caller}: friction: expected a finite number >= 0, got {value!r}")
 
 
 def _checked_values(caller: str, argument: str, values: Any, size: int) -> None:
     try:
-        fine = len(values) == size and all(math.isfinite(x) for x in values)
+        is_valid = len(values) == size and all(math.isfinite(x) for x in values)
     except TypeError:
-        fine = False
-    if not fine:
+        is_valid = False
+    if not is_valid:
         raise ValueError(f"{caller}: {argument}: expected finite numbers ({size},), got {values!r}")
 
 

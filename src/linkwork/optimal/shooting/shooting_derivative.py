@@ -210,8 +210,10 @@ class _MotionConditions:
                 else:
                     first.append(alike)
                     second.append(alike)
-        none = np.zeros(0, dtype=bool)
-        return np.concatenate([none, *first]).astype(bool), np.concatenate([none, *second]).astype(bool)
+        no_components = np.zeros(0, dtype=bool)
+        return np.concatenate([no_components, *first]).astype(bool), np.concatenate([no_components, *second]).astype(
+            bool
+        )
 
     def multipliers(self, index: tuple[int, ...], J: Array, values: Array) -> tuple[Array, Array]:
         """Return the multipliers (T, rows) that satisfy stationarity best, and a mask of the active components.

@@ -87,8 +87,8 @@ class ShootingResult(OptimalResult):
                 every.append(values)
             else:
                 alone.append(values[..., term.at, :])
-        none = np.zeros((*self._values.shape[:-1], 0))
-        return np.concatenate([none, *every], axis=-1), np.concatenate([none[..., 0, :], *alone], axis=-1)
+        no_values = np.zeros((*self._values.shape[:-1], 0))
+        return np.concatenate([no_values, *every], axis=-1), np.concatenate([no_values[..., 0, :], *alone], axis=-1)
 
     def _prove_infeasible(self, index: int) -> ConflictProof | None:
         """Return the proof that a problem is infeasible near its motion, or None.

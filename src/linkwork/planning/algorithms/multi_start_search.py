@@ -134,9 +134,9 @@ def search_paths(
         tree_path = _tree_path(metric, in_collision_at, result.trees, result.meeting_nodes, path, after, request.fine)
         blocked = lt(0.5, tree_path.blocked)
         short_enough = le(tree_path.count, float(len(path) // 2))  # the table has room for shortcuts
-        again, fine = and_(met_nodes, blocked), and_(met_nodes, and_(not_(blocked), short_enough))
+        again, is_shorter = and_(met_nodes, blocked), and_(met_nodes, and_(not_(blocked), short_enough))
         cut_off = _prune(result.trees._replace(links=tree_path.tree_links), again)
-        trials = where(fine, request.trials, 0.0)
+        trials = where(is_shorter, request.trials, 0.0)
         allowance = now.best.length, request.allowance
         short = shorten(
             metric,
@@ -151,12 +151,12 @@ def search_paths(
             allowance,
             max_iterations=max_iterations,
         )
-        better = and_(fine, lt(short.length, now.best.length))
+        better = and_(is_shorter, lt(short.length, now.best.length))
         left = left - result.rounds
         trees_full = le(float(len(num_roots.nodes) - 2), result.trees.total)
         full = and_(trees_full, not_(met_nodes))
         shortest = _best_of(now.best, short.nodes, short.links, short.length, better)
-        no_room = or_(and_(met_nodes, not_(short_enough)), and_(fine, lt(float(len(path) - 2), short.count)))
+        no_room = or_(and_(met_nodes, not_(short_enough)), and_(is_shorter, lt(float(len(path) - 2), short.count)))
         no_room = or_(or_(trees_full, no_room), lt(float(len(now.best.path)), shortest.count))
         going_on = or_(again, and_(and_(not_(met_nodes), not_(full)), or_(not_(bounded), lt(0.5, left))))
         next_state = SearchResult(

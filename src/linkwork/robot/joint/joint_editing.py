@@ -140,11 +140,11 @@ class JointEditing(JointMethods):
             unstated = np.array_equal(self.rest, call_joint(self.name, self.type, "zero"))
             return self._replaced(type=type, rest=rest_values(self.name, type, None if unstated else self.rest))
         free_q, free_v = np.full(type.nq, math.inf), np.full(type.nv, math.inf)
-        none = np.zeros(type.nv)
+        zeros = np.zeros(type.nv)
         bounds = {"lower": -free_q, "upper": free_q}
         bounds |= dict.fromkeys(("velocity", "effort", "acceleration", "jerk"), free_v)
-        arrays = {key: fixed_array(x) for key, x in {**bounds, "damping": none, "friction": none}.items()}
-        arrays |= read_drive(self.name, type, none, {})
+        arrays = {key: fixed_array(x) for key, x in {**bounds, "damping": zeros, "friction": zeros}.items()}
+        arrays |= read_drive(self.name, type, zeros, {})
         return self._replaced(type=type, q_slice=slice(0, type.nq), v_slice=slice(0, type.nv), **arrays)
 
     # -- implementation

@@ -76,8 +76,8 @@ def dormand_prince(system: MotionSystem, t: Any, q: Scalars, v: Scalars, h: Any)
     v is infinite if 1000 substeps are not enough.
     """
     state, (ends, rates) = adaptive(system, begun(q, v, t, h), array([t + h]), TOLERANCE, TOLERANCE, PARTS)
-    fine = lt(state.steps, float(PARTS))
-    return list(ends[0]), [where(fine, x, math.inf) for x in rates[0]]
+    has_parts_left = lt(state.steps, float(PARTS))
+    return list(ends[0]), [where(has_parts_left, x, math.inf) for x in rates[0]]
 
 
 def begun(q: Scalars, v: Scalars, time: Any, width: Any) -> AdaptiveState:
@@ -147,7 +147,7 @@ def tried(system: MotionSystem, state: AdaptiveState, tolerance: Any, absolute: 
         if acting is not system and passage is not None:
             v = passage.velocity(state.time, q, v)
         rates = stages(acting, DORMAND_PRINCE, state.time, q, v, h)
-        errors = [plus(zero, h, *zip(_ERROR, of, strict=True)) for of in rates]
+        errors = [plus(zero, h, *zip(_ERROR, stage_rates, strict=True)) for stage_rates in rates]
         if acting is not system and passage is not None:
             phi = plus(zero, h, *zip(DORMAND_PRINCE.b, rates[0], strict=True))
             errors = [passage.tangent(state.time + h, system.moved(q, phi), x) for x in errors]
@@ -168,24 +168,26 @@ def tried(system: MotionSystem, state: AdaptiveState, tolerance: Any, absolute: 
         for error, before, after, unit in each
     ]
     error = sqrt(sum((e * e for e in errors), 0.0) * (1.0 / len(errors)))
-    fine = lt(error, 1.0)
+    is_accurate = lt(error, 1.0)
     wider = fmin(_MOST, fmax(_LEAST, _SAFETY * fmax(error, 1e-10) ** -0.2))
-    width = where(fine, h * wider, h * fmin(wider, 1.0))
+    width = where(is_accurate, h * wider, h * fmin(wider, 1.0))
     now = near
     if passage is not None:
-        now = cond(or_(not_(fine), near), lambda q: passage.is_near(state.time, q), lambda _: False, array(q))
-        width = where(and_(now, not_(or_(near, fine))), h, width)  # the same step, beside a singular configuration
+        now = cond(or_(not_(is_accurate), near), lambda q: passage.is_near(state.time, q), lambda _: False, array(q))
+        width = where(
+            and_(now, not_(or_(near, is_accurate))), h, width
+        )  # the same step, beside a singular configuration
     rows = (
         [*_between(zero, phi, phi_rates, h)],
         [*_between(v, end, v_rates, h)],
     )
 
     def either(new: Sequence[Any], old: Any) -> Any:
-        return array([where(fine, a, b) for a, b in zip(new, list(old), strict=True)])
+        return array([where(is_accurate, a, b) for a, b in zip(new, list(old), strict=True)])
 
     return AdaptiveState(
-        where(fine, state.time, state.start),
-        where(fine, state.time + h, state.time),
+        where(is_accurate, state.time, state.start),
+        where(is_accurate, state.time + h, state.time),
         either(q, state.q),
         either(rows[0], state.phi),
         either(rows[1], state.v),

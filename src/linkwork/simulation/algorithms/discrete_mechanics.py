@@ -236,7 +236,7 @@ def _rates_of_step(
     level = moving[0].level
     begin, last = (moving, end) if first else (q, moving)
     from_middle, moved = halved(joint_slice, begin, displacement(joint_slice, begin, last))
-    displacements, rates = (_columns([parts(x, level)[1] for x in of], n) for of in (moved, from_middle))
+    displacements, rates = (_columns([parts(x, level)[1] for x in displaced], n) for displaced in (moved, from_middle))
     return displacements, [
         list(call_joint(joint_slice.name, joint, "velocity_from_rate", middle, rate)) for rate in rates
     ]

@@ -90,8 +90,8 @@ def located_step(
     def further(s: LocatedStep) -> LocatedStep:
         segment = cond(lt(s.time, s.segment.end), lambda p: p, segments.further, s.segment)
         after = guards(segment.end, segment.q, segment.v)
-        none = array([0.0] * len(table[0]))
-        quiet = _Located(segment.end, segment.q, segment.v, after, False, False, none)
+        empty_row = array([0.0] * len(table[0]))
+        quiet = _Located(segment.end, segment.q, segment.v, after, False, False, empty_row)
         hit = _any(passed(s.guards, after))
         result = cond(hit, lambda: happened(s, segment, after), lambda: quiet)
         again = segments.begun(result.time, result.q, result.v)

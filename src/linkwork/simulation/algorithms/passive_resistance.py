@@ -115,7 +115,11 @@ def resisting_rows(tree: Tree, q: Scalars) -> list[ResistingRow]:
 def curved_damper_rows(tree: Tree) -> list[ResistingRow]:
     """Return the dampers of the tree's joints that have curved springs, which are on the diagonal, as rows."""
     each = ((body, zip(units, body.damping, strict=True)) for _, body, units in _curved_joints(tree))
-    return [ResistingRow(unit, body.joint_name, k, 0.0, D) for body, of in each for k, (unit, D) in enumerate(of)]
+    return [
+        ResistingRow(unit, body.joint_name, k, 0.0, D)
+        for body, unit_dampers in each
+        for k, (unit, D) in enumerate(unit_dampers)
+    ]
 
 
 def _curved_joints(tree: Tree) -> list[tuple[int, Body, list[list[Any]]]]:
@@ -306,7 +310,7 @@ class PassiveResistance:
         """Return half of the implicit damping s, and of the forces s r v − F, of unit vectors and of rows r at q."""
         units, rows = self._slopes(q, v, 0.5)
         (slopes, pushes), (row_slopes, pulls) = (
-            zip(*[(0.5 * a, 0.5 * b) for a, b in of], strict=True) if of else ((), ()) for of in (units, rows)
+            zip(*[(0.5 * a, 0.5 * b) for a, b in pairs], strict=True) if pairs else ((), ()) for pairs in (units, rows)
         )
         return (slopes, row_slopes), (pushes, pulls)
 

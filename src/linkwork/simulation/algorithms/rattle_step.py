@@ -255,7 +255,7 @@ class RattleStep:
         w, end, _ = self.unbounded
         led = self.mechanics.space.integrate(self.q, [self.h * x for x in u])  # limits hold, even beyond singularities
         moved, end_configuration = (
-            [where(acts, a, b) for a, b in zip(*of, strict=True)] for of in ((u, w), (led, end))
+            [where(acts, a, b) for a, b in zip(*vectors, strict=True)] for vectors in ((u, w), (led, end))
         )
         if self.system.passes is not True:
             left_open = largest(times(self.shared.error(led, self.t + self.h), error_scales(self.mechanics.tree)))

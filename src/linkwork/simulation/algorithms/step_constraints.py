@@ -251,11 +251,11 @@ class StepConstraints:
         far = largest(over(self.mechanics.space.difference(straight_end, nearest), unit_steps(tree)))
         left_open, left_there = (largest(times(shared.error(at, now), scales)) for at in (nearest, straight_end))
         closed = and_(lt(left_open, _CLOSED), lt(far, _ACCEPTED + largest(over(w, self.rates))))
-        fine = or_(closed, lt(left_there, _LEFT_OPEN))
+        is_closed = or_(closed, lt(left_there, _LEFT_OPEN))
         if self.stored is not None:
             closed = and_(closed, or_(self._can_reach(straight_end, nearest, w), not_(lt(left_there, _LEFT_OPEN))))
         end = [where(closed, a, b) for a, b in zip(nearest, straight_end, strict=True)]
-        return array([where(fine, x, math.inf) for x in w]), array(end)
+        return array([where(is_closed, x, math.inf) for x in w]), array(end)
 
     def _can_reach(self, q: Scalars, end: Scalars, w: Scalars) -> Any:
         """Return True if the kinetic energy of w (nv) suffices for the rise of potential energy from q to ``end`` (nq).
@@ -343,8 +343,8 @@ def released_velocity(
     if _is_plain(added, resisted) and all(
         constraint.holonomic and not constraint.time_dependent for constraint in constraints
     ):
-        none = [0.0 for constraint in constraints for _ in constraint.component_names]
-        return shared.released(q, t, momentum, none, FLAT)
+        no_forces = [0.0 for constraint in constraints for _ in constraint.component_names]
+        return shared.released(q, t, momentum, no_forces, FLAT)
     factored = shared.factored(q, t, FLAT, added, resisted)
     y = factored.inverse.inward(momentum)
     left = [-s - dot(UD, y) for s, UD in zip(factored.rates.drift, factored.UD, strict=True)]

@@ -102,8 +102,10 @@ class ContactScene:
             if point is not None:
                 material = point.of(material)
             X = _Placed(robot, q, link_shape)
-            of = (link_shape.link, name)
-            result += _candidates(f"{link_shape.name!r} and {name!r}", material, of, obstacle.shape, obstacle.pose, X)
+            names = (link_shape.link, name)
+            result += _candidates(
+                f"{link_shape.name!r} and {name!r}", material, names, obstacle.shape, obstacle.pose, X
+            )
         return result
 
     def _pairs(self, robot: Any) -> list[tuple[ContactPoint | None, LinkShape, str]]:

@@ -179,14 +179,14 @@ def read_name(name: str, model: str, known: Iterable[str]) -> tuple[str, str]:
 
     The second is "" for a parameter of all contacts.  Raises UnknownNameError.
     """
-    kind, colon, of = name.removeprefix(_PREFIX).partition(":")
+    kind, colon, owner = name.removeprefix(_PREFIX).partition(":")
     if kind not in _KINDS[model]:
         whole = [_PREFIX + kind for kind in _KINDS[model]]
         raise UnknownNameError(f"parameter of {model} contacts", _PREFIX + kind, whole)
     names = list(dict.fromkeys(known))
-    if colon and of not in names:
-        raise UnknownNameError(f"link, obstacle or point's frame with contacts, of {_PREFIX}{kind},", of, names)
-    return kind, of
+    if colon and owner not in names:
+        raise UnknownNameError(f"link, obstacle or point's frame with contacts, of {_PREFIX}{kind},", owner, names)
+    return kind, owner
 
 
 def input_name(name: str) -> str:

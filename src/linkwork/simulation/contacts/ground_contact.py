@@ -129,8 +129,8 @@ class ContactGround:
             X = frame_pose(robot, q, p.frame)
             arm = X.rotation @ Vec3(*p.offset)
             gap = n.dot(X.translation + arm) - p.radius - height
-            arms, of = (None, arm - n * p.radius), (p.frame, GROUND)
-            result.append(ContactCandidate(name, None, p.frame, arms, axes, gap, self._material(p), of))
+            arms, names = (None, arm - n * p.radius), (p.frame, GROUND)
+            result.append(ContactCandidate(name, None, p.frame, arms, axes, gap, self._material(p), names))
         return result
 
     def _material(self, p: ContactPoint) -> ContactMaterial:

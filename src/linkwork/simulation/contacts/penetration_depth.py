@@ -102,10 +102,10 @@ def warn_of_depth(contacts: Any, robot: Any, state: np.ndarray, h: float) -> Non
     name, time = _pairs(contacts, robot)[int(rows[worst, 1])][0], h * rows[worst, 2]
     whole = depth[worst] + rows[worst, _FIRST + int(rows[worst, 1])]
     index = np.unravel_index(worst, state.shape[:-1])
-    of = f" in environment {', '.join(map(str, map(int, index)))}" if index else ""
+    entry = f" in environment {', '.join(map(str, map(int, index)))}" if index else ""
     warnings.warn(
         f"simulate: contacts: {name} are rigid and overlap by {1e3 * whole:.3g} mm at "
-        f"{time:g} s{of}; use a shorter dt, or shapes thicker than the distance that a body moves in one step",
+        f"{time:g} s{entry}; use a shorter dt, or shapes thicker than the distance that a body moves in one step",
         SimulationWarning,
         stacklevel=levels_up(),
     )

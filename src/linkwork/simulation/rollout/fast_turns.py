@@ -73,15 +73,15 @@ def warn_of_fast_turns(robot: Any, method: str, h: float, t: np.ndarray, q: np.n
     first = np.where(beyond[..., k, :], turned[..., k, :], 0.0)
     *where, joint = (int(x) for x in np.unravel_index(int(np.argmax(first)), first.shape))
     index = (*where, k, joint)
-    of = f" in environment {', '.join(map(str, where))}" if where else ""
-    further_method = "" if loops else ", or method='variational'"
+    entry = f" in environment {', '.join(map(str, where))}" if where else ""
+    advice = "" if loops else ", or method='variational'"
     tumbling = any(
         body.joint_slice.v <= index[-1] < body.joint_slice.v + 6 for body in flying if body.inertia is not None
     )
     problem = "for a body that tumbles" if tumbling else problem
     warnings.warn(
         f"simulate: dt: {robot.v_names[index[-1]]!r} rotates by {turned[index]:.2g} rad in a step of {h:g} s at "
-        f"{t[index[-2]]:g} s{of}, too far {problem}; use a step of {h * _FINE / turned[index]:.2g} s{further_method}",
+        f"{t[index[-2]]:g} s{entry}, too far {problem}; use a step of {h * _FINE / turned[index]:.2g} s{advice}",
         SimulationWarning,
         stacklevel=levels_up(),
     )

@@ -168,7 +168,9 @@ def check_springs(
     known = None  # rates of all springs that parameters may make stiff, also of those that are 0
     if rates is not None:
         sizes = zip(setup.parameter_names, setup.parameters, strict=True)
-        stiff = {of: np.ones(size) for of, (_, size) in sizes if of.partition(":")[0] == "stiffness"}
+        stiff = {
+            parameter: np.ones(size) for parameter, (_, size) in sizes if parameter.partition(":")[0] == "stiffness"
+        }
         known = SpringRates.of(moving_robot(robot, stiff), [*over_environments(rates, rates.shape[-1:], leading)])
     warn_of_implicit_springs(robot, h, spring_values, known, leading)
 
@@ -179,9 +181,9 @@ def values_of(
     """Return the robot's parameters of the listed kinds, by name; their elements are arrays over all environments."""
     named = zip(setup.parameter_names, setup.parameters, parameters.values(), strict=True)
     return {
-        of: over_environments(values, size, leading)
-        for of, (_, size), values in named
-        if not is_of_contacts(of) and of.partition(":")[0] in kinds
+        parameter: over_environments(values, size, leading)
+        for parameter, (_, size), values in named
+        if not is_of_contacts(parameter) and parameter.partition(":")[0] in kinds
     }
 
 

@@ -320,8 +320,8 @@ def rolled(
         frames = tuple((frame, axes) for frame, axes, _ in setup.wrenches) + (() if form is None else form.wrenches)
         start = start._replace(wrenches=tuple(array([0.0] * 6) for _ in frames))
         if setup.is_bounded or (form is not None and form.servos and not method.as_mujoco):
-            none = setup.no_constraint_forces
-            start = start._replace(motion=(array([0.0] * setup.robot.nv), none))
+            no_forces = setup.no_constraint_forces
+            start = start._replace(motion=(array([0.0] * setup.robot.nv), no_forces))
     if setup.events:
         start = start._replace(events=EventSlots((), 0.0, 0.0) if closely else no_slots(setup.robot))
 

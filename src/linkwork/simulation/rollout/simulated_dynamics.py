@@ -164,8 +164,8 @@ class SimulatedDynamics:
         Where dry friction sticks, the program of the step has it instead.
         """
         law = NO_FRICTION if self.sticks else self.law
-        none = [0.0] * self.robot.nv
-        method, shares, inertias = METHODS[self.method], SpringShares(none, {}), IndependentInertias(tuple(none), {})
+        zeros = [0.0] * self.robot.nv
+        method, shares, inertias = METHODS[self.method], SpringShares(zeros, {}), IndependentInertias(tuple(zeros), {})
         if self.passive and not method.as_mujoco:
             joints = joint_resistances(moving.tree)
             span = self.h if self.span is None else self.span

@@ -185,9 +185,12 @@ def sampled_rates(robot: Any, moving: Any, parameters: Mapping[str, Any]) -> lis
     """
     owners = {loop.name for loop in loops_of(robot.tree)}
     owners |= {body.joint_name for body in moving.tree.bodies if has_curved_springs(body)}
-    of = {f"{kind}:{name}" for kind in ("stiffness", "rest") for name in owners}
-    of |= {"stiffness", "rest"} if len(owners) > len(loops_of(robot.tree)) else set()
-    if all(key.partition(":")[0] not in (*WEIGHTS, "point", "direction") and key not in of for key in parameters):
+    parameters_of_springs = {f"{kind}:{name}" for kind in ("stiffness", "rest") for name in owners}
+    parameters_of_springs |= {"stiffness", "rest"} if len(owners) > len(loops_of(robot.tree)) else set()
+    if all(
+        key.partition(":")[0] not in (*WEIGHTS, "point", "direction") and key not in parameters_of_springs
+        for key in parameters
+    ):
         return None
     names = _owners(moving)
     if not names and all(is_zero(resistance.stiffness) for resistance in joint_resistances(moving.tree)):
@@ -254,8 +257,8 @@ def _owner_rates(robot: Any, q: Scalars, Y: Sequence[Scalars], dampers: bool = T
         grouped.setdefault(row.owner, []).append(row)
     result = {}
     for name, rows in grouped.items():
-        of = [[row.stiffness for row in rows], [row.damping if dampers else 0.0 for row in rows]]
-        square, rate = (_largest([row.row for row in rows], coefficients, Y) for coefficients in of)
+        resistances = [[row.stiffness for row in rows], [row.damping if dampers else 0.0 for row in rows]]
+        square, rate = (_largest([row.row for row in rows], coefficients, Y) for coefficients in resistances)
         result[name] = square, rate
     return result
 
@@ -300,7 +303,7 @@ def warn_of_implicit_springs(
         owners[name] = square, owners.get(name, (0.0, 0.0))[1]
     index: tuple[int, ...] = ()
     fastest, spring = 0.0, ""
-    for square, rate, name in (*each, *((*of, name) for name, of in owners.items())):
+    for square, rate, name in (*each, *((*sizes, name) for name, sizes in owners.items())):
         speeds = np.atleast_1d(np.where(_is_reported(square, rate, h), np.sqrt(square), 0.0))
         if speeds.max() > fastest:
             environment = int(speeds.argmax())

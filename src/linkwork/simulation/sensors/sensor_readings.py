@@ -63,8 +63,8 @@ def sensed(
 
 def first_readings(setup: SimulationSetup, parameters: Mapping[str, Any] | None, q: Any, v: Any, carried: Any) -> Any:
     """Return the state of the sensors at the start q and v of a simulation; ``carried`` has the generators' states."""
-    none, constrained = [0.0] * setup.robot.nv, setup.no_constraint_forces
-    return sensed(setup, parameters, 0.0, q, v, none, none, setup.no_forces, carried, constrained)
+    zeros, constrained = [0.0] * setup.robot.nv, setup.no_constraint_forces
+    return sensed(setup, parameters, 0.0, q, v, zeros, zeros, setup.no_forces, carried, constrained)
 
 
 def _constraint_forces(setup: SimulationSetup, parameters: Mapping[str, Any], state: SensorInput) -> list[Any]:

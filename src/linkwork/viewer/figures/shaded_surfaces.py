@@ -188,9 +188,9 @@ def _surfaces_class() -> Any:
             self.colors = np.concatenate([self.colors, colors])
             self._behind = np.concatenate([self._behind, np.broadcast_to(behind, len(corners))])
             undivided = self.corners, np.arange(len(self.corners))  # edges of veils are visible
-            fine, index = undivided if self.is_veil else _divided(self.corners)
-            shift = _BEHIND * float(np.ptp(fine, axis=(0, 1)).max())
-            self._fine = fine, self.colors[index], _unit_normals(fine), shift * self._behind[index]
+            divided, index = undivided if self.is_veil else _divided(self.corners)
+            shift = _BEHIND * float(np.ptp(divided, axis=(0, 1)).max())
+            self._fine = divided, self.colors[index], _unit_normals(divided), shift * self._behind[index]
 
         def do_3d_projection(self) -> Any:
             """Omit the faces that are turned away from the viewer, and project the others."""

@@ -137,9 +137,9 @@ class _Factors(_Sparse):
 
     def _reciprocal_or_zero(self, x: str) -> str:
         f = self.f
-        none = f.let(f"fcmp oeq {f.type} {x}, {f.constant(0.0)}")
-        inverse = f.let(f"fdiv {f.type} {f.constant(1.0)}, {f.select(none, f.constant(1.0), x)}")
-        return f.select(none, f.constant(0.0), inverse)
+        is_zero = f.let(f"fcmp oeq {f.type} {x}, {f.constant(0.0)}")
+        inverse = f.let(f"fdiv {f.type} {f.constant(1.0)}, {f.select(is_zero, f.constant(1.0), x)}")
+        return f.select(is_zero, f.constant(0.0), inverse)
 
 
 class _Solution(_Sparse):

@@ -100,8 +100,8 @@ def rows_of_inverse_dynamics_derivatives(
     ``rows`` are indices in τ.  The other rows of the results are incomplete.
     """
     needed = [rows is None or k in rows for k in range(tree.nv)]
-    none = zeros(tree.nv), zeros(tree.nv), zeros(tree.nv)
-    dq, dv, da = passive_part(tree, q, v, friction) if passive else none
+    zero_rows = zeros(tree.nv), zeros(tree.nv), zeros(tree.nv)
+    dq, dv, da = passive_part(tree, q, v, friction) if passive else zero_rows
     q, v, a = tree.split_q(q), tree.split_v(v), tree.split_v(a)
     at = carriers(tree, q, v, a)
     for row, column, value in turned_wrenches(tree, q, at, wrenches):

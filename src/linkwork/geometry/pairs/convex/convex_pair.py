@@ -142,8 +142,8 @@ def _search(difference: Difference) -> SignedDistance:
         )
         touches = or_(touches, less)
     overlaps = or_(s.inside, touches)
-    simplex, none = WeightedPoints(s.p, s.a, s.weights), 0.0 * distance
-    apart = Estimate(simplex, distance, normal, on_a, normal, none, normal, none)
+    simplex, zero = WeightedPoints(s.p, s.a, s.weights), 0.0 * distance
+    apart = Estimate(simplex, distance, normal, on_a, normal, zero, normal, zero)
     if curved and not smooth:
         known = cond(overlaps, lambda: _depth_estimate(difference, apart), lambda: apart)
         result = prove_witnesses(difference, known, overlaps, scale)

@@ -258,10 +258,10 @@ def _step(difference: Difference, s: DepthSearch, rounding: Any, gap: float, val
     num_cells = last
     for k, (is_part, _, part) in enumerate(cells):  # the cell of least bound is next, so it is the last on the stack
         before: Any = 0.0
-        for index, (also, _, against) in enumerate(cells):
+        for index, (is_tied, _, against) in enumerate(cells):
             if index != k:
                 first = lt(part.square, against.square) if index > k else le(part.square, against.square)
-                before = before + where(and_(also, first), 1.0, 0.0)
+                before = before + where(and_(is_tied, first), 1.0, 0.0)
         targets.append(where(is_part, last + before, -1.0))
         num_cells = num_cells + where(is_part, 1.0, 0.0)
     waiting = s.waiting

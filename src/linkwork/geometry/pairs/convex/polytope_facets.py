@@ -115,7 +115,7 @@ def _farthest(core: Any) -> Callable[[Vec3], Vec3]:
     if not isinstance(core, PolytopeCore):
         return lambda n: support(core, n)
     pose = core.pose
-    table = scan(lambda none, v: (none, np.array([*pose.point(Vec3.of(v))], dtype=object)),
+    table = scan(lambda state, v: (state, np.array([*pose.point(Vec3.of(v))], dtype=object)),
                  0.0 * pose.translation.x, np.array([[*v] for v in core.vertices]))[1]  # fmt: skip
     vertices = [Vec3.of(row) for row in table]
 
@@ -277,8 +277,8 @@ def _search_arcs(
         )
 
     z = least.best.n * 0.0
-    none = 0.0 * least.best.h
-    start = _Walk(words, z, z, z, z, z, z, z, z, none, none, least, (z, z, z, z), none)
+    zero = 0.0 * least.best.h
+    start = _Walk(words, z, z, z, z, z, z, z, z, zero, zero, least, (z, z, z, z), zero)
     result: _Walk = while_loop(_waits, step, start, max_iterations=_STEPS).state
     return result
 

@@ -122,9 +122,9 @@ def _repeat(difference: Difference, known: Estimate, overlaps: Any, scale: Any) 
 
     If bodies overlap and a rival normal exists, the estimate is that of the better normal.
     """
-    none = 0.0 * scale
+    zero = 0.0 * scale
     rounds = where(overlaps, 0.0, math.ceil(_FEW))
-    start = _Trial(known, none, rounds, none, known.distance, known.normal, known.on_a, none, 1.0 + none)
+    start = _Trial(known, zero, rounds, zero, known.distance, known.normal, known.on_a, zero, 1.0 + zero)
     last: _Trial = while_loop(
         lambda x: lt(0.5, x.going), lambda x: _round(difference, x, overlaps, scale), start, max_iterations=2 * ROUNDS
     ).state

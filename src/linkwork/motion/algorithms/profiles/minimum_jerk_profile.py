@@ -94,8 +94,8 @@ def _first(fit: Callable[[Scalar], Scalar], least: Scalar) -> tuple[Scalar, Scal
     def halve(_: Any, state: tuple[Scalar, Scalar]) -> tuple[Scalar, Scalar]:
         low, high = state
         middle = 0.5 * (low + high)
-        good = fit(middle)
-        return where(good, low, middle), where(good, middle, high)
+        is_fitting = fit(middle)
+        return where(is_fitting, low, middle), where(is_fitting, middle, high)
 
     _, high = fori_loop(0, _HALVINGS, halve, (low, high))
     return high, fit(high)

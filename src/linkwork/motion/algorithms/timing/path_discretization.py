@@ -107,7 +107,7 @@ def redistributed_segments(
         return state, where(le(last, k), end, s)
 
     s = scan(one, (), np.arange(last + 1.0))[1]
-    rising = scan(lambda fine, row: (and_(fine, lt(row[0], row[1])), None), le(full, FAR), (s[:-1], s[1:]))[0]
+    rising = scan(lambda is_rising, row: (and_(is_rising, lt(row[0], row[1])), None), le(full, FAR), (s[:-1], s[1:]))[0]
     return SegmentGrid(s, firsts), rising
 
 

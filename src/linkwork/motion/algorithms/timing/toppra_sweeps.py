@@ -83,15 +83,18 @@ def sweep_backward(
         lines = _with_next_interval(Lines(upper, lower), low, fmin(high, last), step)
         if may_rest:
             x1 = corner(lines, _passable(upper, lower, fmin(largest, cap), step), falling=True)
-            fine, x0 = and_(not_(lines.are_crossed(x1)), le(0.0, x1)), 0.0 * x1
+            is_feasible, x0 = and_(not_(lines.are_crossed(x1)), le(0.0, x1)), 0.0 * x1
         else:
             x1 = corner(lines, fmin(largest, cap), falling=True)
             x0 = corner(lines, 0.0 * cap, falling=False)
-            fine = and_(not_(lines.are_crossed(x1)), le(x0, x1))
+            is_feasible = and_(not_(lines.are_crossed(x1)), le(x0, x1))
             x1 = fmax(fmin(x1, _passable(upper, lower, x1, step)), x0)
         is_finite = le(0.0, k)
-        blocked = where(and_(and_(le(blocked, -1.0), not_(fine)), is_finite), k, blocked)
-        x1, x0 = where(is_finite, where(fine, x1, largest), high), where(is_finite, where(fine, x0, 0.0), low)
+        blocked = where(and_(and_(le(blocked, -1.0), not_(is_feasible)), is_finite), k, blocked)
+        x1, x0 = (
+            where(is_finite, where(is_feasible, x1, largest), high),
+            where(is_finite, where(is_feasible, x0, 0.0), low),
+        )
         return (x0, x1, blocked), (array(upper), x0, x1)
 
     rows = (*path_values, by_segment, steps, caps, indices)

@@ -261,7 +261,7 @@ class ContactDynamics(RobotDynamics):
             by_v = with_diagonal(by_v, _less(slopes, begin_slopes))
         W = solution.W
         by_both = large_product(W, [[*row_q, *row_v] for row_q, row_v in zip(by_q, by_v, strict=True)])
-        unit, none = identity(n), [0.0] * n
+        unit, zeros = identity(n), [0.0] * n
         left = [
             [
                 *(_minus(c) for c in row_q),
@@ -283,9 +283,9 @@ class ContactDynamics(RobotDynamics):
         velocity_rows = [_sum(*rows) for rows in zip(left, large_product(moving, forces), strict=True)]
         displacement = [b * gap for b in solution.v]
         by_begin, by_step = integrate_derivatives(tree, q, displacement)
-        rows = [[*row, *none, *([0.0] * m)] for row in unit]
+        rows = [[*row, *zeros, *([0.0] * m)] for row in unit]
         position_rows = [[*by_begin[i], *(b if is_zero(b) else b * gap for b in by_step[i])] for i in range(n)]
-        identity_rows = [[*none, *row] for row in unit]
+        identity_rows = [[*zeros, *row] for row in unit]
         y = [*integrate(tree, q, displacement), *solution.v, *solution.forces]
         return y, LinearStep(([*position_rows, *identity_rows], [*rows, *velocity_rows]), tuple(map(tuple, forces)))
 

@@ -213,7 +213,7 @@ class RobotDynamics(Dynamics):
             v = [x + y * h for x, y in zip(v, a, strict=True)]
         displacement = [x * gap for x in v]
         by_configuration, by_step = integrate_derivatives(self.tree, q, displacement)
-        unit, none = identity(n), [0.0] * n
+        unit, zeros = identity(n), [0.0] * n
         velocity_rows = [
             [
                 *(_times(x, h) for x in by_q[i]),
@@ -222,9 +222,9 @@ class RobotDynamics(Dynamics):
             ]
             for i in range(n)
         ]
-        rows = [[*row, *none, *([0.0] * self.controls)] for row in unit]
+        rows = [[*row, *zeros, *([0.0] * self.controls)] for row in unit]
         position_rows = [[*by_configuration[i], *(_times(x, gap) for x in by_step[i])] for i in range(n)]
-        identity_rows = [[*none, *row] for row in unit]
+        identity_rows = [[*zeros, *row] for row in unit]
         return [*integrate(self.tree, q, displacement), *v], LinearStep(
             ([*position_rows, *identity_rows], [*rows, *velocity_rows])
         )

@@ -331,9 +331,9 @@ class Shooting:
                 state.motion, policy, share, multipliers, state.penalty, gaps
             )
             trial_merit = cost + state.nu * (1.0 - share) * gap
-            fine = and_(lt(fabs(trial_merit), 1e300), le(trial_merit, merit + _ARMIJO * share * promised + room))
-            fine = and_(fine, or_(not_(last), le(violation, 1.0)))
-            return where(fine, share, 0.5 * share), where(fine, 1.0, 0.0), tried + 1.0, motion
+            is_accepted = and_(lt(fabs(trial_merit), 1e300), le(trial_merit, merit + _ARMIJO * share * promised + room))
+            is_accepted = and_(is_accepted, or_(not_(last), le(violation, 1.0)))
+            return where(is_accepted, share, 0.5 * share), where(is_accepted, 1.0, 0.0), tried + 1.0, motion
 
         many = (self.dynamics.state_size + self.dynamics.controls) * len(state.motion.u)
         start = 1.0, 0.0, where(lt(0.5, policy.regular), 0.0, 2.0 * _HALVINGS), state.motion

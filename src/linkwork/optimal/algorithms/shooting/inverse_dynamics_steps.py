@@ -139,11 +139,11 @@ class InverseDynamics(RobotDynamics):
         y = self.step(x, u)
         q, _ = self.split_state(x)
         by_configuration, by_step = integrate_derivatives(self.tree, q, [b * gap for b in y[self.tree.nq :]])
-        unit, none = identity(n), [0.0] * n
-        velocity_rows = [[*none, *row, *(b if is_zero(b) else h for b in row), *([0.0] * (m - n))] for row in unit]
-        rows = [[*row, *none, *([0.0] * m)] for row in unit]
+        unit, zeros = identity(n), [0.0] * n
+        velocity_rows = [[*zeros, *row, *(b if is_zero(b) else h for b in row), *([0.0] * (m - n))] for row in unit]
+        rows = [[*row, *zeros, *([0.0] * m)] for row in unit]
         position_rows = [[*by_configuration[i], *(b if is_zero(b) else b * gap for b in by_step[i])] for i in range(n)]
-        identity_rows = [[*none, *row] for row in unit]
+        identity_rows = [[*zeros, *row] for row in unit]
         return y, LinearStep(([*position_rows, *identity_rows], [*rows, *velocity_rows]))
 
     def curvature(self, x: Scalars, u: Scalars, gradients: Sequence[Scalars]) -> list[list[list[Any]]]:

@@ -168,9 +168,9 @@ def _factored(Q: RowsOfScalars) -> tuple[SymmetricFactors, Any]:
 
     def inverse(k: int, pivot: Any) -> Any:
         nonlocal regular
-        fine = lt(_MIN_PIVOT * fabs(Q[k][k]), pivot)
-        regular = where(fine, regular, 0.0)
-        return where(fine, 1.0 / where(fine, pivot, 1.0), 0.0)
+        is_regular = lt(_MIN_PIVOT * fabs(Q[k][k]), pivot)
+        regular = where(is_regular, regular, 0.0)
+        return where(is_regular, 1.0 / where(is_regular, pivot, 1.0), 0.0)
 
     factors = SymmetricFactors(Q, inverse)
     return factors, regular
