@@ -64,11 +64,11 @@ def violations(a: Bodies, b: Bodies, searched: int = 0, both: bool = True) -> tu
     Unless ``both`` orders are measured, the identities that compare them are 0.
     """
     d, n, p, q, unique = measured(a, b)
-    back, m, q_, p_, also = measured(b, a) if both else (d, -n, q, p, unique)
+    back, m, q_, p_, unique_back = measured(b, a) if both else (d, -n, q, p, unique)
     size = a.extent + b.extent + sum(np.linalg.norm(x.X[:, :3, 3], axis=1) for x in (a, b)) + 1e-3
     planes = np.abs(-a.height(n) - b.height(-n) - d)
     between = np.maximum(np.abs(q - p - d[:, None] * n).max(-1) / size, np.abs(np.linalg.norm(n, axis=1) - 1.0))
-    is_unique = (unique > 0.5) & (also > 0.5) & ~b.beside
+    is_unique = (unique > 0.5) & (unique_back > 0.5) & ~b.beside
     apart = np.maximum(np.abs(p - p_).max(-1), np.abs(q - q_).max(-1))
     turned = np.where(np.abs(d) > 1e-6 * size, np.abs(n + m).max(-1), 0.0)
     over, search = np.flatnonzero(d < 0.0), np.zeros(len(d))
@@ -80,7 +80,7 @@ def violations(a: Bodies, b: Bodies, searched: int = 0, both: bool = True) -> tu
         planes=planes / size,
         between=between,
         order=np.abs(d - back) / size,
-        agree=np.where(b.beside, 0.0, np.abs(unique - also)),
+        agree=np.where(b.beside, 0.0, np.abs(unique - unique_back)),
         search=search / size,
         point=np.where(is_unique, np.maximum(apart / size, turned), 0.0),
         slope=_slopes(a, b, d, n, size, (unique > 0.5) & ~b.beside),

@@ -76,8 +76,8 @@ def every_case(of: Sequence[tuple[Subject, str]]) -> list[tuple[Subject, str, st
     The most informative invalid values come first.
     """
     silent_kinds = [kind for kind in GARBAGE if kind not in TELLING]
-    good = [(subject, "", "good") for subject in {subject.name: subject for subject, _ in of}.values()]
-    return good + [(s, argument, kind) for kinds in (TELLING, silent_kinds) for s, argument in of for kind in kinds]
+    valid = [(subject, "", "good") for subject in {subject.name: subject for subject, _ in of}.values()]
+    return valid + [(s, argument, kind) for kinds in (TELLING, silent_kinds) for s, argument in of for kind in kinds]
 
 
 def outcome(subject: Subject, argument: str, kind: str) -> dict[str, str]:

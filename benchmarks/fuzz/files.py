@@ -127,9 +127,9 @@ def outcome(path: str) -> str:
 def scalars_of(tree: Tree) -> Iterator[float]:
     """Return every number of a tree that has to be finite."""
     yield from tree.gravity
-    for thing in (*tree.bodies, *tree.frames):
-        yield from (*thing.placement.elements(), thing.inertia.mass, *thing.inertia.moment)
-        yield from thing.inertia.about.elements()
+    for element in (*tree.bodies, *tree.frames):
+        yield from (*element.placement.elements(), element.inertia.mass, *element.inertia.moment)
+        yield from element.inertia.about.elements()
     for body in tree.bodies:
         drive = body.drive
         yield from (

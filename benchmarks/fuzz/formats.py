@@ -106,21 +106,21 @@ def _changed(data: bytes, draw: random.Random) -> bytes:
     return data
 
 
-def _case(kind: str, good: Path, folder: Path, draw: random.Random) -> Path:
-    """Write a changed copy of a good file, and return the path to read."""
+def _case(kind: str, valid: Path, folder: Path, draw: random.Random) -> Path:
+    """Write a changed copy of a valid file, and return the path to read."""
     if kind == "zarr":
         import shutil
 
         path = folder / "case.zarr"
         shutil.rmtree(path, ignore_errors=True)
-        shutil.copytree(good, path)
+        shutil.copytree(valid, path)
         chosen = draw.choice(sorted(file for file in path.rglob("*") if file.is_file()))
         data = chosen.read_bytes()
         is_text = chosen.suffix == ".json" and draw.random() < 0.7
         chosen.write_bytes(mutated(data.decode(), draw).encode("utf-8", "replace") if is_text else _changed(data, draw))
         return path
     path = folder / f"case.{kind}"
-    data = good.read_bytes()
+    data = valid.read_bytes()
     if kind in _TEXTS and draw.random() < 0.8:
         path.write_bytes(mutated(data.decode("utf-8"), draw).encode("utf-8", "surrogatepass"))
     else:
@@ -158,13 +158,13 @@ def fault(kind: str, outcome: str) -> bool:
 def _work(kind: str, trusted: bool, seed: int, first: int, count: int) -> None:
     warnings.simplefilter("ignore")
     with tempfile.TemporaryDirectory() as folder:
-        good = good_file(kind, Path(folder))
-        result = outcome(kind, good, trusted)
+        valid = good_file(kind, Path(folder))
+        result = outcome(kind, valid, trusted)
         if result != "ok":
             raise SystemExit(f"the good file of {kind} is not read: {result}")
         for number in range(first, count):
             print(json.dumps({"case": number}), flush=True)
-            path = _case(kind, good, Path(folder), random.Random(f"{seed}/{kind}/{number}"))
+            path = _case(kind, valid, Path(folder), random.Random(f"{seed}/{kind}/{number}"))
             signal.alarm(_SECONDS)
             result = outcome(kind, path, trusted)
             signal.alarm(0)

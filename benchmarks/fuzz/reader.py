@@ -225,9 +225,9 @@ def _check_error(error: ModelError, shown: str) -> None:
 
 def _check_tree(robot: lw.Robot, shown: str) -> None:
     tree = robot.tree
-    for thing in (*tree.bodies, *tree.frames):
-        inertia = thing.inertia
-        values = [*thing.placement.elements(), inertia.mass, *inertia.moment, *inertia.about.elements()]
+    for element in (*tree.bodies, *tree.frames):
+        inertia = element.inertia
+        values = [*element.placement.elements(), inertia.mass, *inertia.moment, *inertia.about.elements()]
         expect(all(map(math.isfinite, values)) and inertia.mass >= 0.0, "a robot's numbers are finite", shown)
     for body in tree.bodies:
         limits = body.limits

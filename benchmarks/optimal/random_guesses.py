@@ -176,14 +176,14 @@ def row(
     )
     took = time.perf_counter() - begun
     status = np.asarray(solution.status)
-    cost, good = np.asarray(solution.cost), status == Status.SOLVED
+    cost, solved = np.asarray(solution.cost), status == Status.SOLVED
     assert Status.INFEASIBLE not in status
     worst = np.max([np.asarray(x) for x in solution.violations.values()], axis=0)
-    assert (worst[good] <= tolerance).all() and np.isfinite(cost[good]).all()
+    assert (worst[solved] <= tolerance).all() and np.isfinite(cost[solved]).all()
     counts = ", ".join(f"{int((status == x).sum())} {x}" for x in np.unique(status) if x != Status.SOLVED)
-    quantiles = np.quantile(cost[good], [0.0, 0.5, 0.9, 1.0]) if good.any() else []
+    quantiles = np.quantile(cost[solved], [0.0, 0.5, 0.9, 1.0]) if solved.any() else []
     shown = " ".join(f"{x:.4g}" for x in quantiles)
-    return f"{int(good.sum())} of {len(good)} solved, costs {shown}; {counts or 'no other'}; {took:.0f} s"
+    return f"{int(solved.sum())} of {len(solved)} solved, costs {shown}; {counts or 'no other'}; {took:.0f} s"
 
 
 if __name__ == "__main__":

@@ -148,9 +148,9 @@ def test_npz_archives_with_arrays_of_wrong_shape_or_type_raise_errors(tmp_path: 
 
 def test_npz_header_that_claims_more_data_than_the_file_has_allocates_no_memory(tmp_path: Path) -> None:
     where, x = tmp_path / "found.npz", np.zeros(4)
-    good = _bytes_of(x)
+    content = _bytes_of(x)
     for shape in ("(4000000000000,)", "(-4,)", "(2, 3)", "(" + "1000000," * 4 + ")"):
-        head = good.replace(b"(4,)", shape.encode()) if len(shape) == 4 else _with_shape(good, shape)
+        head = content.replace(b"(4,)", shape.encode()) if len(shape) == 4 else _with_shape(content, shape)
         with zipfile.ZipFile(where, "w") as file:
             file.writestr("said.npy", _bytes_of(_said({"format": _FORMAT})))
             file.writestr("x.npy", head)

@@ -133,11 +133,11 @@ def loaded(load: Callable[[Path], Any], path: Path) -> tuple[Any, str | None]:
 def test_saved_file_with_damaged_bytes_is_refused_or_read_completely(tmp_path: Path, drawn: Any) -> None:
     rng = np.random.default_rng(SEED)
     for kind, path, load, use in drawn(kinds(tmp_path)):
-        good, refused = path.read_bytes(), 0
+        content, refused = path.read_bytes(), 0
         load(path)
         bad = path.with_stem(f"bad_{path.stem}")
         for k in range(CASES):
-            data = damaged_bytes(good, rng) if path.suffix == ".csv" else damaged(good, rng)
+            data = damaged_bytes(content, rng) if path.suffix == ".csv" else damaged(content, rng)
             bad.write_bytes(data)
             loaded_robot, said = loaded(load, bad)
             if said is None:

@@ -301,8 +301,8 @@ def test_answers_of_a_reader_process_are_checked_and_its_end_has_a_reason() -> N
         line = head if isinstance(head, bytes) else json.dumps(head).encode() + b"\n"
         return reader_process._answer(process, BytesIO(line + content), code, BUDGET)
 
-    good = answer({"data": [1], "arrays": [["x", "<f8", [2, 1]], ["n", "|u1", [3]]]}, b"\0" * 19)
-    assert good.data == [1] and good.arrays["x"].tolist() == [[0.0], [0.0]] and good.arrays["n"].dtype == np.uint8
+    valid = answer({"data": [1], "arrays": [["x", "<f8", [2, 1]], ["n", "|u1", [3]]]}, b"\0" * 19)
+    assert valid.data == [1] and valid.arrays["x"].tolist() == [[0.0], [0.0]] and valid.arrays["n"].dtype == np.uint8
     arrays = lambda kind, shape: {"data": 1, "arrays": [["x", kind, shape]]}  # noqa: E731
     for call, message in (
         (lambda: answer(arrays("<c16", [1]), b"\0" * 16), "it wrote another answer: an array of type '<c16'"),

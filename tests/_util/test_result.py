@@ -38,12 +38,12 @@ class Sample(Result):
 
 
 def test_result_of_one_problem_has_a_status_a_message_and_advice():
-    good, bad = Sample._make(2), Sample._make(5)
-    assert good.status is Status.SOLVED and good.message == "2 steps" and good.explain() == "solved: 2 steps"
+    solved, bad = Sample._make(2), Sample._make(5)
+    assert solved.status is Status.SOLVED and solved.message == "2 steps" and solved.explain() == "solved: 2 steps"
     assert bad.status is Status.MAX_ITERATIONS and bad.message == "5 steps"
     assert bad.explain() == f"max_iterations: 5 steps. {Status.MAX_ITERATIONS.advice}"
     with pytest.raises(ValueError, match=r"explain: index: expected 0 integers, for a batch of \(\), got 0"):
-        good.explain(0)
+        solved.explain(0)
 
 
 def test_result_of_a_batch_has_arrays_of_statuses_and_messages():

@@ -77,8 +77,8 @@ def test_seccomp_filter_of_the_reader_process_blocks_system_calls_that_affect_ot
         ("openat", (0, 0, 0o1000), (0, 0, 0o1001)),  # O_TRUNC without and with O_WRONLY
         ("mmap", (0, 4096, 3, 0x21), (0, 4096, 3, 0x22)),  # MAP_SHARED and MAP_PRIVATE with MAP_ANONYMOUS
     ]
-    for name, bad, good in rules:
-        assert (of(name, *bad), of(name, *good)) == (REFUSED, ALLOWED), name
+    for name, bad, accepted in rules:
+        assert (of(name, *bad), of(name, *accepted)) == (REFUSED, ALLOWED), name
     strangers = {"x86_64": (calls["read"] | 0x40000000, audit), "aarch64": (calls["read"], 0x40000028)}  # x32, ARM
     assert answer(program, *strangers[machine]) == REFUSED
     assert answer(program, calls["read"], 0x40000003) == REFUSED  # i386 has other numbers

@@ -54,8 +54,8 @@ def invented(robot: str, *, speed: float | None = 100.0, operations: int = 10) -
     if speed is not None:
         for name, function, measure in TARGETS:
             if name == robot and (function, measure) not in EXTRA:
-                good = speed if measure.startswith(("batch", "threads")) else 0.01
-                result.figures.setdefault(function, {})[measure] = Figure(good, 1e-9, 1e-9)
+                figure = speed if measure.startswith(("batch", "threads")) else 0.01
+                result.figures.setdefault(function, {})[measure] = Figure(figure, 1e-9, 1e-9)
     return result
 
 
@@ -95,10 +95,10 @@ def test_dynamics_benchmark_measures_every_listed_function_of_a_robot():
 
 
 def test_benchmark_verdicts_report_each_target_as_met_or_missed():
-    good = verdicts([invented("panda"), invented("talos")], Startup(0.2, 0.4, 0.05, 100, ()))
-    assert len(good) == len(OF_BOTH) + 2
+    passing = verdicts([invented("panda"), invented("talos")], Startup(0.2, 0.4, 0.05, 100, ()))
+    assert len(passing) == len(OF_BOTH) + 2
     assert verdicts([], None, (100_000, 3.0))[0].met and not verdicts([], None, (100_000, 11.0))[0].met
-    assert {row.verdict for row in good} == {"met"}
+    assert {row.verdict for row in passing} == {"met"}
     bad = verdicts([invented("panda", speed=1.0, operations=10**6)], Startup(0.5, 0.7, 0.9, 999, ("scipy",)))
     missed = [row.label for row in bad if not row.met]
     assert len([title for title in missed if "batch" in title]) == 9 + len(BESIDE)
@@ -135,8 +135,8 @@ def quick(monkeypatch):
     monkeypatch.setattr(command, "no_op_seconds", lambda effort: {"out=": 1e-7})
     monkeypatch.setattr(command, "linear_algebra", lambda effort: [])
     monkeypatch.setattr(command, "grown", lambda effort, quick: [])
-    good = {measure: Figure(target.bound, 1e-9, 1e-9) for measure, target in CONTROL.items()}
-    monkeypatch.setattr(command, "control_figures", lambda effort, sizes: good)
+    passing = {measure: Figure(target.bound, 1e-9, 1e-9) for measure, target in CONTROL.items()}
+    monkeypatch.setattr(command, "control_figures", lambda effort, sizes: passing)
 
 
 def test_benchmark_measures_the_instructions_and_compile_time_of_a_long_program():

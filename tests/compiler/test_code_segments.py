@@ -135,13 +135,13 @@ def truths_and_pairs() -> Program:
         return len(instructions) - 1
 
     less, same = add("lt", 0, 1), add("eq", 1, 2)
-    both, none = add("and_", less, same), add("not_", less)
+    both, negation = add("and_", less, same), add("not_", less)
     sine, cosine = add("sin", 2), add("cos", 2)
     x = 0
     for _ in range(60):
         x = add("sub", add("mul", x, 1), 2)
-    either = add("or_", both, none)
-    results = (add("where", either, sine, x), add("where", less, cosine, x), add("where", none, sine, cosine))
+    either = add("or_", both, negation)
+    results = (add("where", either, sine, x), add("where", less, cosine, x), add("where", negation, sine, cosine))
     return Program("far", (Port("x", (3,)),), (Port("y", (3,)),), tuple(instructions), results)
 
 

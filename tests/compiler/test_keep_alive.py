@@ -141,11 +141,11 @@ def test_objects_referenced_through_keep_alive_live_as_long_as_the_referrer() ->
     class Thing:
         pass
 
-    thing = Thing()
-    gone = weakref.ref(thing)
-    first = keep_alive(thing, 1)
+    owner = Thing()
+    gone = weakref.ref(owner)
+    first = keep_alive(owner, 1)
     second = (first, 2)
-    del thing, first
+    del owner, first
     gc.collect()
     assert gone() is not None
     del second

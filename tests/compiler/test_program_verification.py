@@ -37,10 +37,10 @@ def program(*instructions: Instruction, results: tuple[int, ...] = (0,)) -> Prog
 
 @settings(max_examples=examples(50))
 @given(programs())
-def test_program_verifier_accepts_valid_programs(good: Program) -> None:
-    before = (good.instructions, good.results)
-    verify(good)
-    assert (good.instructions, good.results) == before
+def test_program_verifier_accepts_valid_programs(valid: Program) -> None:
+    before = (valid.instructions, valid.results)
+    verify(valid)
+    assert (valid.instructions, valid.results) == before
 
 
 BROKEN = {
@@ -85,7 +85,7 @@ def test_program_verifier_requires_as_many_results_as_outputs(results: tuple[int
 
 def test_program_verifier_accepts_sincos_pairs_and_their_components() -> None:
     pair = Instruction(SINCOS, (0,))
-    good = program(X, pair, Instruction(SIN_OF, (1,)), Instruction(COS_OF, (1,)), results=(2, 3))
-    verify(good)
+    valid = program(X, pair, Instruction(SIN_OF, (1,)), Instruction(COS_OF, (1,)), results=(2, 3))
+    verify(valid)
     with pytest.raises(InvalidProgramError, match="is not a number"):
         verify(program(X, pair, results=(1,)))

@@ -190,10 +190,10 @@ def test_invalid_and_unstabilisable_systems_of_lqr_are_refused() -> None:
     with pytest.raises(ValueError, match="the same number of steps for all"):
         finite_horizon_lqr(np.tile(A, (3, 1, 1)), B, Q, R, num_steps=4)
     # in a batch, one that has no regulator leaves the others alone
-    good = np.array([[0.0, 1.0], [0.0, 0.0]])
-    both = lqr(np.array([A, good]), B, Q, R)
+    A_valid = np.array([[0.0, 1.0], [0.0, 0.0]])
+    both = lqr(np.array([A, A_valid]), B, Q, R)
     assert not np.isfinite(both.residual[0])
-    assert np.array_equal(both.K[1], lqr(good, B, Q, R).K)
+    assert np.array_equal(both.K[1], lqr(A_valid, B, Q, R).K)
 
 
 @pytest.mark.slow(every=9)
@@ -251,7 +251,7 @@ def test_lqr_accepts_semidefinite_costs() -> None:
     """Inputs may cost zero in discrete time, and states if A's motions grow by themselves."""
     rng = np.random.default_rng(5)
     for n in (1, 3, 14):
-        A, B, none = rng.normal(size=(n, n)), rng.normal(size=(n, 2 if n > 1 else 1)), np.zeros((n, n))
+        A, B, zeros = rng.normal(size=(n, n)), rng.normal(size=(n, 2 if n > 1 else 1)), np.zeros((n, n))
         m = B.shape[1]
         regulator = lqr(A, B, np.eye(n), np.zeros((m, m)), discrete=True)
         assert (
@@ -259,7 +259,7 @@ def test_lqr_accepts_semidefinite_costs() -> None:
         )
         # without a cost of states, motions that grow are mirrored: eigenvalues −λ, or 1/λ
         for discrete in (False, True):
-            K = lqr(A, B, none, np.eye(m), discrete=discrete).K
+            K = lqr(A, B, zeros, np.eye(m), discrete=discrete).K
             roots = np.linalg.eigvals(A)
             grows = np.abs(roots) > 1.0 if discrete else roots.real > 0.0
             known = np.where(grows, 1.0 / roots.conj() if discrete else -roots.conj(), roots)

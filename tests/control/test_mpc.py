@@ -48,13 +48,13 @@ def _regulator(last: float = 1.0) -> np.ndarray:
     Its positions are those of the middles of steps, and the last one that a share ``last`` of a step later.
     """
     M = np.diag([2.0 * MASS, MASS])
-    identity, none = np.eye(2), np.zeros((2, 2))
+    identity, zeros = np.eye(2), np.zeros((2, 2))
     gaps = [*[TAU] * (STEPS - 1), last * TAU]
-    A = np.array([np.block([[identity, gap * identity], [none, identity]]) for gap in gaps])
+    A = np.array([np.block([[identity, gap * identity], [zeros, identity]]) for gap in gaps])
     B = np.array([np.vstack([gap * TAU * np.linalg.inv(M), TAU * np.linalg.inv(M)]) for gap in gaps])
     Q, R = np.diag([9.0, 9.0, 0.25, 0.25]), 0.04 * np.linalg.inv(M @ M)
     K = finite_horizon_lqr(A, B, Q, R, end=Q).K[0]
-    return K @ np.block([[identity, 0.5 * TAU * identity], [none, identity]])
+    return K @ np.block([[identity, 0.5 * TAU * identity], [zeros, identity]])
 
 
 @pytest.mark.slow(every=5)

@@ -17,8 +17,8 @@ from oracles.trees import robot_of, state
 def floating_tree(seed: int) -> Tree:
     """A random tree that hangs on one floating body."""
     tree = random_tree(np.random.default_rng(seed), 7)
-    free, none = Floating(), (0.0,) * 6
-    root = replace(tree.bodies[0], parent=WORLD, joint=free, limits=Limits.none(free), damping=none, friction=none)
+    free, zeros = Floating(), (0.0,) * 6
+    root = replace(tree.bodies[0], parent=WORLD, joint=free, limits=Limits.none(free), damping=zeros, friction=zeros)
     bodies = [replace(body, parent=max(body.parent, 0)) for body in tree.bodies[1:]]
     return replace(tree, bodies=(root, *bodies))
 

@@ -63,8 +63,8 @@ BODIES = {"root": 0, "middle": 1, "leaf": 2}
 def with_joint(joint: JointType, index: int) -> Tree:
     """Build a chain of three bodies, one of which is on the joint and the others on hinges."""
     tree = random_tree(np.random.default_rng(17), 3, types=[Revolute], shape="chain")
-    none = (0.0,) * joint.nv
-    body = replace(tree.bodies[index], joint=joint, limits=Limits.none(joint), damping=none, friction=none)
+    zeros = (0.0,) * joint.nv
+    body = replace(tree.bodies[index], joint=joint, limits=Limits.none(joint), damping=zeros, friction=zeros)
     return replace(tree, bodies=(*tree.bodies[:index], body, *tree.bodies[index + 1 :]))
 
 

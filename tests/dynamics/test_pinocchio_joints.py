@@ -85,10 +85,10 @@ PAIRS = {
 
 def tree_with(joint: JointType, index: int, bodies: int) -> Tree:
     tree = random_tree(np.random.default_rng(21), bodies, types=[Revolute], shape="chain")
-    none = (0.0,) * joint.nv
+    zeros = (0.0,) * joint.nv
     bodies_there = [replace(body, rotor=Pose.identity()) for body in tree.bodies]  # a body's frame is its joint's
     body = bodies_there[index]
-    bodies_there[index] = replace(body, joint=joint, limits=Limits.none(joint), damping=none, friction=none)
+    bodies_there[index] = replace(body, joint=joint, limits=Limits.none(joint), damping=zeros, friction=zeros)
     return replace(tree, bodies=tuple(bodies_there))
 
 

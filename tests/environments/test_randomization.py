@@ -49,13 +49,13 @@ def test_randomization_with_ranges_of_zero_width_changes_no_bit(name: str) -> No
     task = TASKS[name]()
     robot: Any = task.robot
     link = next(link.name for link in robot.links[1:] if link.mass > 0.0)
-    none = Randomization(
+    constant = Randomization(
         parameters={"gravity": robot.gravity},
         scales={f"inertia:{link}": 1.0, "damping": (1.0, 1.0)},
         pushes=Push(link, np.zeros(6)),
         action_delay=(0, 0),
     )
-    plain, varied = VectorEnvironment(name, 3), VectorEnvironment(name, 3, randomization=none)
+    plain, varied = VectorEnvironment(name, 3), VectorEnvironment(name, 3, randomization=constant)
     assert np.array_equal(plain.reset(seed=4)[0], varied.reset(seed=4)[0])
     rng = np.random.default_rng(1)
     for _ in range(30):

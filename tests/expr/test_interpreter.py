@@ -43,8 +43,8 @@ def test_permuting_a_batch_permutes_the_values_of_an_expression() -> None:
 def test_nan_sample_does_not_change_the_values_of_neighbouring_samples() -> None:
     x = Graph().input("x")
     expression = [f.sqrt(x) / (x - 1.0)]
-    good = np.array([0.25, 4.0, 9.0])
-    (alone,) = evaluate(expression, {x: good})
+    values = np.array([0.25, 4.0, 9.0])
+    (alone,) = evaluate(expression, {x: values})
     (mixed,) = evaluate(expression, {x: np.array([np.nan, 0.25, -1.0, 4.0, np.inf, 9.0, 1.0])})
     assert np.array_equal(mixed[[1, 3, 5]], alone)
     assert np.isnan(mixed[[0, 2]]).all() and np.isinf(mixed[6])

@@ -82,8 +82,8 @@ class _Drawer:
         return tuple(float(x) if self.chance(0.7) else least for x in result)
 
     def limits(self, joint: joints.JointType) -> Limits:
-        def some(count: int, low: float, high: float, none: float, share: float = 0.5) -> tuple[float, ...]:
-            return tuple(self.number(low, high) if self.chance(share) else none for _ in range(count))
+        def some(count: int, low: float, high: float, no_limit: float, share: float = 0.5) -> tuple[float, ...]:
+            return tuple(self.number(low, high) if self.chance(share) else no_limit for _ in range(count))
 
         nq, nv = joint.nq, joint.nv
         rates = [some(nv, 1.0, 5.0, INF, 0.15) for _ in range(2)]

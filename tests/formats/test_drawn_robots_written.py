@@ -144,10 +144,10 @@ def stated(parts: list[Body]) -> Iterable[tuple[str, list[float]]]:
     """Limits and parameters of a joint that are no defaults."""
     inf = math.inf
 
-    def all_of(values: Callable[[Body], Any], none: float) -> list[float]:
-        return [x for b in parts for x in (values(b) or (none,) * b.joint.nv)]
+    def all_of(values: Callable[[Body], Any], default: float) -> list[float]:
+        return [x for b in parts for x in (values(b) or (default,) * b.joint.nv)]
 
-    for quantity, components, none in (
+    for quantity, components, no_limit in (
         ("lower", all_of(lambda b: b.limits.lower if b.limits.enabled else (-inf,) * b.joint.nq, -inf), -inf),
         ("upper", all_of(lambda b: b.limits.upper if b.limits.enabled else (inf,) * b.joint.nq, inf), inf),
         ("velocity", all_of(lambda b: b.limits.velocity, inf), inf),
@@ -157,7 +157,7 @@ def stated(parts: list[Body]) -> Iterable[tuple[str, list[float]]]:
         ("gear ratio", all_of(lambda b: b.drive.gear_ratio, 1.0), 1.0),
         ("scale of friction", all_of(lambda b: b.drive.friction_velocity, 0.01), 0.01),
     ):
-        yield ("" if set(components) <= {none} else quantity), components
+        yield ("" if set(components) <= {no_limit} else quantity), components
     sticking = [b for b in parts if b.drive.static_friction not in ((), b.friction)]
     yield ("static friction" if sticking else ""), [x for b in sticking for x in b.drive.static_friction]
     inert = [x for b in parts if b.dynamics == "none" for x in (*b.damping, *b.friction)]

@@ -53,8 +53,8 @@ def test_limits_of_a_file_replace_those_that_it_states(tmp_path):
     (tmp_path / "joint_limits.yaml").write_text(TEXT)
     for document in (tmp_path / "joint_limits.yaml", str(tmp_path / "joint_limits.yaml"), TEXT.encode()):
         assert ARM.with_joint_limits_document(document) == robot
-    none = robot.with_joint_limits_document("joint_limits: {elbow: {has_acceleration_limits: false}}")
-    assert limits(none, "elbow") == before["elbow"] | {"velocity": [2.5]}
+    unlimited = robot.with_joint_limits_document("joint_limits: {elbow: {has_acceleration_limits: false}}")
+    assert limits(unlimited, "elbow") == before["elbow"] | {"velocity": [2.5]}
 
 
 def test_limits_are_read_from_json_and_from_files_of_parameters():

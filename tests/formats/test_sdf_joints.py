@@ -79,8 +79,8 @@ def test_sdf_joint_limits_and_dynamics_are_read():
         (7.0,),
         (0.1,),
     )
-    none = axis("<limit><lower>-1e16</lower><upper>inf</upper><effort>-1</effort><velocity>-1</velocity></limit>")
-    assert body(none).limits == body().limits == Limits.none(Revolute((0.0, 0.0, 1.0)))
+    unlimited = axis("<limit><lower>-1e16</lower><upper>inf</upper><effort>-1</effort><velocity>-1</velocity></limit>")
+    assert body(unlimited).limits == body().limits == Limits.none(Revolute((0.0, 0.0, 1.0)))
     largest = axis("<limit><lower>-1.8e308</lower><upper>1.79769e308</upper></limit>")
     assert body(largest).limits == body().limits
     two = body(TWO, "universal")

@@ -58,9 +58,9 @@ NUMERALS = [
 
 def every_number(tree: Tree) -> list[float]:
     results: list[float] = [*tree.gravity]
-    for thing in (*tree.bodies, *tree.frames):
-        inertia = thing.inertia
-        results += [*thing.placement.elements(), inertia.mass, *inertia.moment, *inertia.about.elements()]
+    for element in (*tree.bodies, *tree.frames):
+        inertia = element.inertia
+        results += [*element.placement.elements(), inertia.mass, *inertia.moment, *inertia.about.elements()]
     for body in tree.bodies:
         results += [*body.damping, *body.friction, *body.rotor.elements(), *getattr(body.joint, "axis", ())]
         drive = body.drive

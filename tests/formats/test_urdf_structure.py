@@ -46,8 +46,8 @@ def test_urdf_link_and_joint_may_have_the_same_name():
 @pytest.mark.parametrize("name", ["", 'name=""', 'name="  "', 'name="&#10;"'])
 def test_missing_and_empty_urdf_names_are_refused(name: str):
     bad = robot(link("a"), link("b"), joint("j", "a", "b"))
-    for good, tag in (('name="r"', "robot"), ('name="a"', "link"), ('name="j"', "joint"), ('link="b"', "child")):
-        issues = errors(bad.replace(good, name.replace("name", good.partition("=")[0]), 1))[0]
+    for attribute, tag in (('name="r"', "robot"), ('name="a"', "link"), ('name="j"', "joint"), ('link="b"', "child")):
+        issues = errors(bad.replace(attribute, name.replace("name", attribute.partition("=")[0]), 1))[0]
         assert issues.code == "BAD_NAME" and f"<{tag}>" in issues.message
         assert issues.where.line == {"robot": 1, "link": 2, "joint": 4, "child": 4}[tag]
     material = robot(f'<material {name}><color rgba="1 1 1 1"/></material>', link("a"))

@@ -201,9 +201,9 @@ def test_missing_urdf_position_bounds_are_zero():
     upper = arm('<limit upper="2" effort="3" velocity="4"/>')
     assert warnings(upper) == ()
     assert read(upper).bodies[0].limits == Limits((0.0,), (2.0,), (4.0,), (3.0,))
-    none = arm('<limit effort="3" velocity="4"/>')
-    assert warning(none).code == "LIMIT_MISSING" and "cannot move" in warning(none).message
-    assert read(none).bodies[0].limits == Limits((0.0,), (0.0,), (4.0,), (3.0,))
+    unlimited = arm('<limit effort="3" velocity="4"/>')
+    assert warning(unlimited).code == "LIMIT_MISSING" and "cannot move" in warning(unlimited).message
+    assert read(unlimited).bodies[0].limits == Limits((0.0,), (0.0,), (4.0,), (3.0,))
 
 
 def test_urdf_limits_of_acceleration_and_jerk_are_read_compared_and_written(tmp_path: pathlib.Path):

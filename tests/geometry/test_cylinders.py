@@ -59,9 +59,9 @@ def cases(a, b):
     thin[::2, 12] *= 1e-3
     thin[1::2, 13] *= 1e-3
     yield "thin", x, thin
-    none = y.copy()
-    none[::3, 12], none[1::3, 13], none[2::3, 12:] = 0.0, 0.0, 0.0
-    yield "without a size", x, none
+    without_size = y.copy()
+    without_size[::3, 12], without_size[1::3, 13], without_size[2::3, 12:] = 0.0, 0.0, 0.0
+    yield "without a size", x, without_size
     x, y = x.copy(), y.copy()
     x[:, position], y[:, 9:12] = 0.0, 0.0
     yield "in one place", x, y

@@ -87,6 +87,8 @@ PRONOUNS = RETIRED_WORDS - {"odd"} | {
     "that",
     "it",
 }
+# Words that name no quantity as the whole name of a variable.
+VAGUE = frozenset({"none", "good", "but", "also", "thing"})
 WORD = re.compile(r"[A-Z]?[a-z]+")
 KINDS = {
     ast.Module: "module",
@@ -181,7 +183,7 @@ def findings_in_module(path: Path) -> Iterator[str]:
     for node in nodes_of(ast.parse(path.read_text(encoding="utf-8"))):
         kind = KINDS.get(type(node))
         name = variable(node) if isinstance(node, ASSIGNED) else ""
-        if name and is_pronoun(name):
+        if name and (name in VAGUE or is_pronoun(name)):
             yield f"{where}:{node.lineno}: variable: {name!r}"
         if kind is None:
             continue

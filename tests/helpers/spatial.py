@@ -64,22 +64,22 @@ class Reader:
         return ArticulatedInertia(self.symmetric3(), self.matrix3(), self.symmetric3())
 
 
-def scalars_of(thing: Any) -> list[Any]:
-    """The numbers of a thing, as the rows of its plain matrix or vector."""
-    if isinstance(thing, (Matrix3, Rotation, Symmetric3)):
-        return [*thing.x, *thing.y, *thing.z]
-    if isinstance(thing, Vec3):
-        return list(thing)
-    if isinstance(thing, (Inertia, ArticulatedInertia)):
-        a = ArticulatedInertia.of(thing) if isinstance(thing, Inertia) else thing
+def scalars_of(value: Any) -> list[Any]:
+    """Return the numbers of a spatial quantity, as the rows of its plain matrix or vector."""
+    if isinstance(value, (Matrix3, Rotation, Symmetric3)):
+        return [*value.x, *value.y, *value.z]
+    if isinstance(value, Vec3):
+        return list(value)
+    if isinstance(value, (Inertia, ArticulatedInertia)):
+        a = ArticulatedInertia.of(value) if isinstance(value, Inertia) else value
         top, bottom = (
             zip(_rows(a.angular), _rows(a.coupling), strict=True),
             zip(_rows(a.coupling.T), _rows(a.linear), strict=True),
         )
         return [x for pair in (*top, *bottom) for row in pair for x in row]
-    if isinstance(thing, (list, tuple)):
-        return [x for part in thing for x in scalars_of(part)]
-    return list(thing.elements()) if hasattr(thing, "elements") else [thing]
+    if isinstance(value, (list, tuple)):
+        return [x for part in value for x in scalars_of(part)]
+    return list(value.elements()) if hasattr(value, "elements") else [value]
 
 
 def _rows(M: Any) -> list[list[Any]]:

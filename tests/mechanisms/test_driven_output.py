@@ -282,8 +282,8 @@ def test_driven_motions_with_a_batch_of_parameters_equal_motions_of_each_mechani
     posed = robot.assemble(hold={"A": 0.8}, parameters={"frame:coupler end": ends[:2]})
     at = [robot.with_parameters({"frame:coupler end": ends[k]}).pose(posed.q[k], "coupler end") for k in range(2)]
     np.testing.assert_allclose(posed.pose("coupler end"), at, rtol=0, atol=1e-14)
-    none = robot.drive_mechanism({"A": ANGLES}, parameters={"frame:coupler end": np.zeros((0, 6))})
-    assert none.q.shape == (0, 73, 3) and none.success.shape == (0,)
+    empty = robot.drive_mechanism({"A": ANGLES}, parameters={"frame:coupler end": np.zeros((0, 6))})
+    assert empty.q.shape == (0, 73, 3) and empty.success.shape == (0,)
 
 
 def _spatial_four_bar(first, *base):

@@ -155,8 +155,8 @@ def test_equilibria_of_mechanisms_are_computed_or_fail_with_a_reason():
     pushed = robot.equilibrium(q, tau=-tau)
     np.testing.assert_allclose(np.abs(np.cos(pushed.q)), 4.0 / (2 * 9.81), rtol=0, atol=1e-10)
     assert np.abs(robot.forward_dynamics(pushed.q, np.zeros(3), -tau)).max() < 1e-9
-    none = robot.equilibrium(q, tau=[1e3, 0.0, 0.0])
-    assert not none.success and none.status == "not_found"
+    unbalanced = robot.equilibrium(q, tau=[1e3, 0.0, 0.0])
+    assert not unbalanced.success and unbalanced.status == "not_found"
     few = robot.equilibrium(q, max_iterations=1)
     assert not few.success and few.status == "max_iterations"
     with pytest.raises(ValueError, match="q_init"):

@@ -168,8 +168,8 @@ def test_mobility_of_a_batch_equals_that_of_each_mechanism():
     assert "fourbar: 6 mechanisms: 4 with 1 degree of freedom, 2 inconsistent" in str(jams)
     with pytest.raises(IndexError, match=r"expected an index of one mechanism of the shape \(2, 3\), got \(1,\)"):
         jams[1]
-    none = robot.mobility(parameters={"placement:coupler_hinge": offsets[:0]})
-    assert none.q.shape == (0, 3, 3) and len(none) == len([*none]) == 0
+    empty = robot.mobility(parameters={"placement:coupler_hinge": offsets[:0]})
+    assert empty.q.shape == (0, 3, 3) and len(empty) == len([*empty]) == 0
 
 
 def test_mobility_accepts_open_robots_and_refuses_invalid_arguments():

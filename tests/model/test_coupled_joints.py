@@ -270,8 +270,8 @@ def _rack_and_pinion():
     from linkwork.spatial import Inertia, Pose, Symmetric3
 
     def body(name, joint, inertia):
-        none = Limits.none(joint)
-        return Body(name, WORLD, name, joint, Pose.identity(), Pose.identity(), inertia, none, (0.0,), (0.0,))
+        no_limits = Limits.none(joint)
+        return Body(name, WORLD, name, joint, Pose.identity(), Pose.identity(), inertia, no_limits, (0.0,), (0.0,))
 
     wheel = Inertia.at_center(2.0, Vec3.zero(), Symmetric3.diagonal(0.01, 0.01, 0.02))
     bar = Inertia.at_center(5.0, Vec3.zero(), Symmetric3.diagonal(0.1, 0.1, 0.1))

@@ -105,8 +105,8 @@ def test_reversed_joint_has_the_inverse_transform_of_the_joint(kind):
     joint = kind.example(rng)
     reversed_joint = joint.reversed()
     assert reversed_joint.reversed() == joint
-    none = (-np.inf,) * joint.nq, (np.inf,) * joint.nq
-    q, v, a = joint.random(rng, *none, ()).tolist(), rng.normal(size=joint.nv).tolist(), rng.normal(size=joint.nv)
+    no_limits = (-np.inf,) * joint.nq, (np.inf,) * joint.nq
+    q, v, a = joint.random(rng, *no_limits, ()).tolist(), rng.normal(size=joint.nv).tolist(), rng.normal(size=joint.nv)
     X = np.reshape(np.array(joint.X(q).elements(), float), (4, 4))
     assert_close(np.reshape(np.array(reversed_joint.X(q).elements(), float), (4, 4)) @ X, np.eye(4), 1e-14)
     assert (reversed_joint.nq, reversed_joint.nv, reversed_joint.q_units) == (joint.nq, joint.nv, joint.q_units)

@@ -225,8 +225,8 @@ def test_invalid_names_in_robot_descriptions_are_refused():
 
 
 def test_impossible_joint_values_in_robot_descriptions_are_refused():
-    good = turning("j", "a", "b")
-    limits = good.limits
+    valid = turning("j", "a", "b")
+    limits = valid.limits
     skew = Pose(Rotation(Vec3(1.0, 0.0, 0.0), Vec3(0.0, 1.0, 0.1), Vec3(0.0, 0.0, 1.0)), Vec3.zero())
     mirror = Pose(Rotation(Vec3(1.0, 0.0, 0.0), Vec3(0.0, 1.0, 0.0), Vec3(0.0, 0.0, -1.0)), Vec3.zero())
     nowhere = Pose(Rotation.identity(), Vec3(0.0, math.nan, 0.0))
@@ -249,7 +249,7 @@ def test_impossible_joint_values_in_robot_descriptions_are_refused():
         ({"mimic": Following("j", math.nan)}, "NOT_FINITE", "its mimic"),
     ):
         with pytest.raises(ModelError, match=code) as caught:
-            build_tree(described(dataclasses.replace(good, **changes), turning("k", "b", "c")))
+            build_tree(described(dataclasses.replace(valid, **changes), turning("k", "b", "c")))
         assert caught.value.code == code and title in caught.value.message and "'j'" in caught.value.message
 
 

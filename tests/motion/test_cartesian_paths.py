@@ -294,8 +294,8 @@ def test_ik_branches_selected_along_a_path_are_the_best_of_all_sequences():
     near, whole = advanced(start, 1.0, np.array([[-3.1]]), turns, (free[0][:1], free[1][:1]), np.ones(1), False)
     assert whole and near.q[0, 0] == pytest.approx(2 * np.pi - 3.1)
     bound = np.full(1, np.pi)
-    none, whole = advanced(start, 1.0, np.array([[-3.1]]), turns, (-bound, bound), np.ones(1), False)
-    assert not whole and not len(none.q)
+    unmoved, whole = advanced(start, 1.0, np.array([[-3.1]]), turns, (-bound, bound), np.ones(1), False)
+    assert not whole and not len(unmoved.q)
     over, _ = advanced(start, 1.0, np.array([[-3.1]]), turns, (-bound, bound), np.ones(1), True)
     assert over.q[0, 0] == -3.1 and over.count[0] == 1
 

@@ -154,16 +154,16 @@ def test_diverging_trajectory_problems_are_not_reported_as_solved():
 
 
 def test_multipliers_that_do_not_prove_infeasibility_report_no_conflict():
-    none, single = np.zeros((3, 2)), np.array([0.0, -4.0])
+    zeros, single = np.zeros((3, 2)), np.array([0.0, -4.0])
     for everywhere, alone, names in (
-        (none, 0.0 * single, {"a": 1.0}),
-        (none + np.nan, single, {"a": 1.0}),
-        (none, np.array([-4.0, np.inf]), {"a": 1.0}),
-        (none, np.array([-4.0, np.nan]), {"a": 1.0}),
-        (none, single, {}),
+        (zeros, 0.0 * single, {"a": 1.0}),
+        (zeros + np.nan, single, {"a": 1.0}),
+        (zeros, np.array([-4.0, np.inf]), {"a": 1.0}),
+        (zeros, np.array([-4.0, np.nan]), {"a": 1.0}),
+        (zeros, single, {}),
     ):
         assert conflict_of(1.0, everywhere, alone, names) is None
-    proof = conflict_of(1.0, none, single, {"a": 1.0})
+    proof = conflict_of(1.0, zeros, single, {"a": 1.0})
     assert proof is not None and proof.alone.tolist() == [0.0, -1.0] and not proof.everywhere.any()
 
 

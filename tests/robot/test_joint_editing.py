@@ -88,10 +88,10 @@ def test_static_friction_of_a_joint_can_be_edited_by_degree_of_freedom() -> None
 def test_dynamics_type_of_a_joint_can_be_edited() -> None:
     joint = HINGE.with_damping(2.0)
     assert joint.dynamics == "urdf"
-    none = joint.with_dynamics("none")
-    assert none.damping.tolist() == [2.0]
-    assert none.passive_torque([3.0]).tolist() == [0.0]
-    assert none.with_dynamics("urdf").passive_torque([3.0]).tolist() == [-6.0]
+    frictionless = joint.with_dynamics("none")
+    assert frictionless.damping.tolist() == [2.0]
+    assert frictionless.passive_torque([3.0]).tolist() == [0.0]
+    assert frictionless.with_dynamics("urdf").passive_torque([3.0]).tolist() == [-6.0]
     with pytest.raises(ValueError, match="expected 'none' or 'urdf', got 'coulomb'"):
         joint.with_dynamics("coulomb")
 

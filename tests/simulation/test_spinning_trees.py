@@ -82,8 +82,8 @@ def test_simulated_tops_conserve_energy_with_and_without_joint_friction():
     """A top on a ball joint, in plain steps and in steps that solve a program."""
     robot, q, v = top(2000.0)
     assert energy_error(robot, q, v, duration=4.0, record_every=10) < 1e-7
-    none = ServoActuators(robot.neutral())
-    assert energy_error(robot, q, v, duration=4.0, record_every=10, controller=lambda t, q, v: none) < 1e-5
+    idle = ServoActuators(robot.neutral())
+    assert energy_error(robot, q, v, duration=4.0, record_every=10, controller=lambda t, q, v: idle) < 1e-5
 
 
 @pytest.mark.slow(every=5)

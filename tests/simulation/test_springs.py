@@ -153,8 +153,8 @@ def test_springs_that_parameters_make_too_stiff_cause_a_warning():
     ):
         with pytest.warns(SimulationWarning, match=f"'upper_arm_roll' vibrates .* rad/s{ending}"):
             arm.simulate(np.zeros((2, 7)), duration=0.001, parameters=parameters)
-    none = arm.simulate(np.zeros((0, 7)), duration=0.001, parameters={"stiffness": np.zeros((0, 7))})
-    assert none.q.shape == (0, 2, 7)
+    empty = arm.simulate(np.zeros((0, 7)), duration=0.001, parameters={"stiffness": np.zeros((0, 7))})
+    assert empty.q.shape == (0, 2, 7)
     simulator = lw.Simulator(arm, batch=0, parameters={"stiffness": np.zeros((0, 7))})
     simulator.reset(arm.neutral())
     assert simulator.step().q.shape == (0, 7)

@@ -21,8 +21,8 @@ def rows(R):
     return [list(R.x), list(R.y), list(R.z)]
 
 
-def matrix(thing):
-    return np.array([float(x) for x in scalars_of(thing)]).reshape(3, 3)
+def matrix(tensor):
+    return np.array([float(x) for x in scalars_of(tensor)]).reshape(3, 3)
 
 
 def random_matrix(rng):
@@ -49,9 +49,9 @@ def test_products_of_quarter_turns_and_axis_rotations_are_recognized_as_axis_rot
             M = matrix(R)
             assert_near(matrix(R.congruent(H)), M @ matrix(H) @ M.T, times=32.0)
             assert_near(matrix(R @ S), M @ matrix(S) @ M.T, times=32.0)
-            for thing, rotated in ((H, traced.congruent(H)), (S, traced @ S)):
+            for tensor, rotated in ((H, traced.congruent(H)), (S, traced @ S)):
                 values = evaluate(scalars_of(rotated), {symbol: angle})
-                assert_near(np.reshape(values, (3, 3)), M @ matrix(thing) @ M.T, times=32.0)
+                assert_near(np.reshape(values, (3, 3)), M @ matrix(tensor) @ M.T, times=32.0)
 
 
 def test_rotations_close_to_an_axis_rotation_are_not_treated_as_axis_rotations():

@@ -376,12 +376,12 @@ def test_damaged_zarr_stores_of_workspace_maps_are_refused(tmp_path):
     """Format 3, known codecs and sizes; no links out of the store; the same map as an untrusted file."""
     zstd = pytest.importorskip("numcodecs.zstd")
     robot = lw.load("double_pendulum")
-    good = tmp_path / "good.zarr"
-    result = robot.workspace_map(robot.frames[-1], samples=300, path=good, workers=1)
+    valid_path = tmp_path / "good.zarr"
+    result = robot.workspace_map(robot.frames[-1], samples=300, path=valid_path, workers=1)
     budget = lw.formats.Budget(max_seconds=60.0)
-    assert WorkspaceMap.load(good) == WorkspaceMap.load(good, trusted=False, budget=budget) == result
-    text = (good / "cells" / "zarr.json").read_text()
-    chunk = (good / "cells" / "c" / "0" / "0").read_bytes()
+    assert WorkspaceMap.load(valid_path) == WorkspaceMap.load(valid_path, trusted=False, budget=budget) == result
+    text = (valid_path / "cells" / "zarr.json").read_text()
+    chunk = (valid_path / "cells" / "c" / "0" / "0").read_bytes()
     changes = {
         "format": ("cells/zarr.json", text.replace('"zarr_format": 3', '"zarr_format": 2').encode()),
         "codecs": ("cells/zarr.json", text.replace('"zstd"', '"blosc"').encode()),
@@ -397,7 +397,7 @@ def test_damaged_zarr_stores_of_workspace_maps_are_refused(tmp_path):
     for message, (name, data) in changes.items():
         bad = tmp_path / "bad.zarr"
         shutil.rmtree(bad, ignore_errors=True)
-        shutil.copytree(good, bad)
+        shutil.copytree(valid_path, bad)
         (bad / name).unlink()
         if data is None:
             (bad / name).symlink_to(tmp_path / "outside")

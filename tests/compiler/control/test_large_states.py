@@ -16,7 +16,7 @@ def both(x, y):
     def step(state):
         first, second = state
         first = np.concatenate([first[1:] * 1.5 + y, first[:1] + 1.0])
-        return first, lw.scan(lambda none, v: (none, v * 2.0), 0.0, second)[1]
+        return first, lw.scan(lambda state, v: (state, v * 2.0), 0.0, second)[1]
 
     while_loop = lw.while_loop(lambda state: state[0][0] < 5.0, step, (x, x * 0.5), max_iterations=9)
     return while_loop.state[0], while_loop.state[1], while_loop.iterations, while_loop.status

@@ -194,7 +194,7 @@ def test_reverse_mode_solves_a_shared_linear_system_once() -> None:
         np.testing.assert_allclose(pulled(x, y).d_second_d_x[..., k], (sides[0] - sides[1]) / (2 * small), atol=1e-8)
     count = lambda of: kernel.jacobian(of=of, mode="reverse").arithmetic  # noqa: E731
     assert count(("first", "second")) < 0.8 * (count("first") + count("second"))
-    none = np.zeros(3), np.ones(2)
-    assert not np.isfinite(kernel(*none).first).all()
-    jacobian = pulled(*none)
+    arrays = np.zeros(3), np.ones(2)
+    assert not np.isfinite(kernel(*arrays).first).all()
+    jacobian = pulled(*arrays)
     assert np.array_equal(jacobian.d_second_d_x[2:], np.eye(3)[:2]) and np.isfinite(jacobian.d_second_d_y).all()

@@ -33,7 +33,7 @@ def loop(**changes: Any) -> Instruction:
 
 @pytest.mark.light
 @pytest.mark.parametrize(
-    ("good", "bad", "message"),
+    ("valid", "bad", "message"),
     [
         (loop(stores=1), loop(stores=2), "the counts of a loop contradict each other"),
         (loop(watched=1), loop(watched=2), "the counts of a loop contradict each other"),
@@ -78,8 +78,8 @@ def loop(**changes: Any) -> Instruction:
         (X[0], Instruction(PART, (0,), 0), "result 0 of value 0 does not exist"),
     ],
 )
-def test_arguments_of_instructions_fit_their_kind(good: Instruction, bad: Instruction, message: str) -> None:
-    check_bundle(good, X)
+def test_arguments_of_instructions_fit_their_kind(valid: Instruction, bad: Instruction, message: str) -> None:
+    check_bundle(valid, X)
     with pytest.raises(DamagedBytesError, match=message):
         check_bundle(bad, X)
 

@@ -15,17 +15,17 @@ def along(case: Case, function: str, options, third, more=()):
     """Return exact derivatives by q, v and the third input: a run on dual numbers for each column."""
     q, v = case.q, case.v
     zeros_of_wrenches = [(x, np.zeros_like(x)) for x in more]
-    none = np.zeros_like(v)
+    zeros = np.zeros_like(v)
 
     def by(dq, dv, dx):
         return case.f.rate((function, options), (q, dq), (v, dv), (third, dx), *zeros_of_wrenches)
 
-    q_dot = lambda unit: case.f("velocity_to_configuration_derivative", q, unit + none)  # noqa: E731
+    q_dot = lambda unit: case.f("velocity_to_configuration_derivative", q, unit + zeros)  # noqa: E731
     zero = np.zeros_like(q)
     return (
-        per_unit(case, lambda unit: by(q_dot(unit), none, none)),
-        per_unit(case, lambda unit: by(zero, unit, none)),
-        per_unit(case, lambda unit: by(zero, none, unit)),
+        per_unit(case, lambda unit: by(q_dot(unit), zeros, zeros)),
+        per_unit(case, lambda unit: by(zero, unit, zeros)),
+        per_unit(case, lambda unit: by(zero, zeros, unit)),
     )
 
 

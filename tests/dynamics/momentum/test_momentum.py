@@ -63,8 +63,8 @@ def test_centroidal_momentum_matrix_and_its_rate_equal_derivatives_of_momentum(t
 def floating_tree(seed):
     """A random tree that hangs on one floating body."""
     tree = random_tree(np.random.default_rng(seed), 7)
-    free, none = Floating(), (0.0,) * 6
-    root = replace(tree.bodies[0], parent=WORLD, joint=free, limits=Limits.none(free), damping=none, friction=none)
+    free, zeros = Floating(), (0.0,) * 6
+    root = replace(tree.bodies[0], parent=WORLD, joint=free, limits=Limits.none(free), damping=zeros, friction=zeros)
     bodies = [replace(body, parent=max(body.parent, 0)) for body in tree.bodies[1:]]
     return replace(tree, bodies=(root, *bodies))
 
@@ -195,9 +195,9 @@ def test_floating_joint_has_the_momentum_of_three_slides_and_a_ball():
     body = replace(free.bodies[0], parent=WORLD)
     axes = (Vec3(1.0, 0.0, 0.0), Vec3(0.0, 1.0, 0.0), Vec3(0.0, 0.0, 1.0))
     parts = Composite((*map(Prismatic, axes), Spherical()))
-    none = (0.0,) * 6
+    zeros = (0.0,) * 6
     composed = replace(
-        free, bodies=(replace(body, joint=parts, limits=Limits.none(parts), damping=none, friction=none),)
+        free, bodies=(replace(body, joint=parts, limits=Limits.none(parts), damping=zeros, friction=zeros),)
     )
     free = replace(free, bodies=(body,))
     q, v, _ = state(free)

@@ -49,13 +49,13 @@ def lists(*arrays):
 def test_spring_forces_are_negative_energy_gradients_and_dampers_dissipate(seed):
     for element in ELEMENTS:
         robot, q, v, _ = sprung(seed, [element])
-        none = robot.without_force_elements().tree
+        bare_tree = robot.without_force_elements().tree
         tree, h = robot.tree, 1e-6
-        alone = np.array(passive_force(tree, *lists(q, 0.0 * v))) - passive_force(none, *lists(q, 0.0 * v))
+        alone = np.array(passive_force(tree, *lists(q, 0.0 * v))) - passive_force(bare_tree, *lists(q, 0.0 * v))
         for direction in np.eye(robot.nv):
             ahead, behind = (element_energy(tree, robot.integrate(q, s * direction).tolist()) for s in (h, -h))
             assert abs((ahead - behind) / (2.0 * h) + alone @ direction) < 1e-6 * max(1.0, np.abs(alone).max()), element
-        moving = np.array(passive_force(tree, *lists(q, v))) - passive_force(none, *lists(q, v))
+        moving = np.array(passive_force(tree, *lists(q, v))) - passive_force(bare_tree, *lists(q, v))
         taken = element_dissipation(tree, *lists(q, v))
         assert abs((moving - alone) @ v + taken) < 1e-9 * max(1.0, abs(taken)) and taken >= 0.0
         total = np.zeros(6)  # seen from the world's origin, both ends feel opposite wrenches

@@ -169,9 +169,9 @@ def empty(x: Any, u: Any) -> dict[str, Any]:
     """Loops of no steps, of nothing carried, without outputs."""
     never = while_loop(lambda s: s < 5.0, lambda s: s + 1.0, x, max_iterations=0)
     empty_state, squares = scan(lambda s, v: (s, v * v + x), (), u)
-    last, none = scan(lambda s, v: (s + v, None), x, u)
+    last, no_outputs = scan(lambda s, v: (s + v, None), x, u)
     unchanged, _ = scan(lambda s, v: (s + 1.0, v), x, np.zeros((0,)))
-    assert empty_state == () and none is None
+    assert empty_state == () and no_outputs is None
     return {"never": never.state, "status": never.status, "squares": squares, "last": last, "still": unchanged}
 
 

@@ -358,9 +358,9 @@ def test_every_size_in_an_mjcf_file_counts_in_the_memory_budget() -> None:
     things = {name: getattr(spec, f"add_{name}")() for name in of_spec}
     things |= {name: getattr(body, f"add_{name}")() for name in ("joint", "geom", "site", "camera", "light", "frame")}
     integers = set()
-    for thing in (*things.values(), body):
-        for name in dir(thing):
-            value = None if name.startswith("_") else getattr(thing, name, None)
+    for element in (*things.values(), body):
+        for name in dir(element):
+            value = None if name.startswith("_") else getattr(element, name, None)
             if type(value) is int or (isinstance(value, np.ndarray) and value.dtype.kind in "iu"):
                 integers.add(name)
     counted = {

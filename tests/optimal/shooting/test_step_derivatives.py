@@ -156,8 +156,8 @@ def test_derivatives_of_joint_forces_of_a_time_step_equal_finite_differences(int
         return np.asarray((ends[0] - ends[1]) / 2e-5)
 
     def rows(x: list[float], u: Any) -> np.ndarray:
-        none = np.zeros((dynamics.controls, m))
-        return np.array(dynamics.motors(x, list(u), none, 0.0)[1], dtype=float)
+        zeros = np.zeros((dynamics.controls, m))
+        return np.array(dynamics.motors(x, list(u), zeros, 0.0)[1], dtype=float)
 
     by_x = np.array([varied_by(torque, e) for e in basis[:m]]).T
     assert np.abs(rows(x, u) - by_x).max() < 1e-7 * np.abs(by_x).max()
