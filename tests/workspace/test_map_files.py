@@ -157,7 +157,7 @@ def counts_of(**change):
 
 def test_arrays_that_no_map_has_are_refused():
     assert (counts_of().cells == CELLS).all() and counts_of().fields["reached"].tolist() == [4, 5, 6]
-    ones = np.ones(3)
+    above = np.nextafter(np.ones(3), 2.0)
     for change, words in (
         ({"cells": CELLS.astype(np.int64)}, r"array 'cells': expected int32 of shape \(n, 3\), got int64"),
         ({"cells": CELLS[:, :2]}, r"expected int32 of shape \(n, 3\), got int32 of shape \(3, 2\)"),
@@ -166,8 +166,8 @@ def test_arrays_that_no_map_has_are_refused():
         ({"manipulability_max": np.array([0.0, np.nan, 1.0])}, "'manipulability_max': expected finite numbers >= 0"),
         ({"manipulability_max": np.array([0.0, np.inf, 1.0])}, "'manipulability_max': expected finite numbers >= 0"),
         ({"manipulability_sum": np.array([0, -1, 1])}, "'manipulability_sum': expected finite numbers >= 0"),
-        ({"limit_margin_max": np.nextafter(ones, 2.0)}, "array 'limit_margin_max': expected numbers from 0 to 1"),
-        ({"inverse_condition_max": np.nextafter(ones, 2.0)}, "'inverse_condition_max': expected numbers from 0 to 1"),
+        ({"limit_margin_max": above}, "array 'limit_margin_max': expected numbers from 0 to 1"),
+        ({"inverse_condition_max": above}, "'inverse_condition_max': expected numbers from 0 to 1"),
         ({"reached": np.array([4, 0, 6])}, "expected 1 <= reached and collision_free <= reached"),
         ({"collision_free": np.array([5, 0, 2])}, "expected 1 <= reached and collision_free <= reached"),
         ({"cells": CELLS[[1, 0, 2]]}, "array 'cells': expected distinct voxels in ascending order"),

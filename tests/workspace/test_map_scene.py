@@ -67,8 +67,8 @@ def test_voxels_without_collision_free_samples_are_neither_drawn_nor_reachable()
     single = map_document(map_of(ROW[:1], [3]))
     (bar,) = (points for points in single.points if points.layer == "scale")
     assert np.isclose(np.ptp(bar.points[:, 2]), 1.0)  # a map without extent has a bar of one metre
-    nothing = map_document(map_of(ROW[:1], [0]))
-    assert not nothing.points and "0 (dark) to 0 (bright)" in nothing.title
+    empty = map_document(map_of(ROW[:1], [0]))
+    assert not empty.points and "0 (dark) to 0 (bright)" in empty.title
 
 
 def test_large_maps_are_drawn_with_a_limited_number_of_points(monkeypatch):

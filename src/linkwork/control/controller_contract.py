@@ -236,9 +236,7 @@ def _efforts(trial: _Trial) -> list[float]:
     for state in trial.states:
         for factor in (1.0, _FAR):
             tau = trial.call(state | {"v": factor * state["v"]})[0]
-            errors.append(
-                float(np.max(np.abs(tau) / law.effort_limits, initial=0.0, where=law.effort_limits > 0.0) > 1.0)
-            )
+            errors.append(float(np.any(np.abs(tau) > law.effort_limits)))
             errors.append(float(np.any(tau[idle])))
     return errors
 
