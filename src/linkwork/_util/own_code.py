@@ -358,9 +358,9 @@ def _is_own_code(value: Any) -> bool:
 
 _libraries: dict[str, tuple[ModuleType | None, bool]] = {}  # modules by name, and whether they are a library's
 _classes: dict[type, dict[str, Any]] = {}  # attributes after the import, by class
-_imported: list[type] = []  # classes since the last look
+_imported: list[type] = []  # classes since the last comparison
 _views: list[ValuesView[Any]] = []  # the present attributes of all classes
-_values: list[Any] = []  # these attributes at the last look
+_values: list[Any] = []  # these attributes at the last comparison
 _versions: list[Any] = []  # the present versions of all classes, as `ctypes.c_uint`
 _versions_then: list[int] = []  # these versions when the attributes were compared last
 _VALUE = attrgetter("value")
@@ -369,8 +369,8 @@ _originals: dict[str, Any] = {}  # attributes of modules that were replaced, as 
 _added: set[str] = set()  # attributes that modules did not have after the import
 _replaced: dict[str, Any] = {}  # attributes of modules that are replaced now
 _changed: dict[str, Any] = {}  # attributes of classes that are replaced now
-_noted: dict[str, Any] = {}  # all replaced attributes when they were looked at last
+_noted: dict[str, Any] = {}  # all replaced attributes at the last comparison
 _THIS_PROCESS = os.urandom(16).hex()
 _lock = Lock()
-_version = 0  # how often these were others
-_watched = _looked_at = 0  # modules that are watched, now and when attributes were looked at last
+_version = 0  # number of changes of these
+_watched = _looked_at = 0  # modules that are watched, now and at the last comparison

@@ -1,10 +1,10 @@
 """Restrictions of a process that reads files of strangers: memory, time, files and network.
 
 `restrict` is called in a child process with one thread, after its imports.  Limits of memory and time are those of
-POSIX.  On Linux, Landlock (5.13 or newer) permits the opening of files in given folders only, and a filter of system
-calls (seccomp) refuses sockets, new programs, actions on other processes, memory that they share, and other
-permissions and times of files, for all code of the process.  Without one of both, an audit hook does so for the code
-of Python alone.
+POSIX.  On Linux, Landlock (5.13 or newer) permits the opening of files in the stated folders only.  A filter of system
+calls (seccomp) refuses sockets, new programs, actions on other processes, shared memory, and changes of permissions and
+times of files.  Both apply to all code of the process.  If either is missing, an audit hook applies the same rules to
+Python code alone.
 
 Sources: the manual pages landlock(7), seccomp(2) and setrlimit(2); linux/landlock.h, linux/filter.h.
 """

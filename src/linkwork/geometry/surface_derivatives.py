@@ -205,9 +205,9 @@ def _round(
     """Return the surface of a body of revolution.
 
     Around the axis, a point at the distance r rotates with the normal: ρ δp = r δn, with ρ the normal's radial
-    component.  Along the profile, the point is at a corner, or free.  ``profile`` (radius and height of the point,
-    radial and axial component of the normal) returns the distance to the nearest corner and the smallest sine of the
-    angle between the normal and the normals of the sides.
+    component.  Along the profile, the point is at a corner, or free.  ``profile`` takes the point's radius and height
+    and the normal's radial and axial components.  It returns the distance to the nearest corner, and the smallest sine
+    of an angle between the normal and the normal of a side.
     """
     R = core.pose.rotation
     x, m = R.inv_act(p - core.pose.translation), R.inv_act(n)

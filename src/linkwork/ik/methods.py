@@ -294,10 +294,10 @@ class ClosedFormMethods(RobotBase):
 
         The joints from ``relative_to`` to the frame must be six or seven revolute joints without couplings.  Six axes
         have a closed form if three neighbours intersect in one point or are parallel.  Seven axes have one if the first
-        three and the last three each intersect in a point (the elbow angle is then an input), or if a joint at one end
-        can be locked and the other six are such an arm; ``locked`` names it.  Lengths and angles count as zero within
-        1e-5 of the arm's length, or rad; the resulting error is removed by a final refinement.  Constraints of the
-        robot are ignored.
+        three and the last three each intersect in a point; the elbow angle is then an input.  They also have one if a
+        joint at one end is locked (``locked``) and the other six axes have one.  Lengths and angles count as zero
+        within 1e-5 of the arm's length, or rad; the resulting error is removed by a final refinement.  Constraints of
+        the robot are ignored.
 
         >>> import linkwork as lw
         >>> arm = lw.load("arm6").closed_form("tool")

@@ -39,9 +39,9 @@ class Robot(RobotMethods, metaclass=WithForeignNames):
     configuration or value.  ``out=`` is an array for the result.  A function is compiled at its first call (see
     `compile`).
 
-    Functions raise ValueError for an array of wrong shape or type, with non-finite values, or with a quaternion whose
-    length differs from 1 by more than 1e-3 (smaller differences are normalised with a
-    `linkwork.errors.ConfigurationWarning`), and UnknownNameError (a KeyError) for an unknown name.
+    Functions raise ValueError for an array of wrong shape or type, or with non-finite values, and UnknownNameError (a
+    KeyError) for an unknown name.  A quaternion whose length differs from 1 by more than 1e-3 is a ValueError, too;
+    smaller differences are normalised with a `linkwork.errors.ConfigurationWarning`.
 
     A robot is an immutable value: equal robots compare and hash equal, and it pickles.
 

@@ -38,10 +38,10 @@ class Differentiable(ABC):
     def jvp(self, *by: str, of: Of = None, space: In = "tangent") -> Self:
         """Return the kernel of directional derivatives, J d.
 
-        It takes the kernel's inputs followed by a direction ``d_<input>`` for each input of ``by``, of the shape of its
-        tangent vector, and returns ``d_<output>`` of every output, of the shape of its tangent vector, at a small
-        multiple of the kernel's own cost. A nested input has a direction of the same nesting. If an input is called
-        ``d_q`` already, the new one is ``d2_q``.
+        It takes the kernel's inputs, followed by a direction ``d_<input>`` for each input of ``by``.  It returns
+        ``d_<output>`` of every output, at a small multiple of the kernel's own cost.  Both have the shape of tangent
+        vectors. A nested input has a direction of the same nesting. If an input is called ``d_q`` already, the new one
+        is ``d2_q``.
 
         ``by`` are names of inputs, by default all; ``of`` is an output's name, several, or a dict of spaces by output
         name. ``space`` selects how configurations vary: by tangent vectors (nv elements), "tangent", or by their

@@ -59,8 +59,8 @@ _KERNELS: LazyCache[Kernel] = LazyCache(32)
 class MPCPlan(NamedTuple):
     """A plan of T steps from a state.
 
-    q (..., T + 1, nq) and v (..., T + 1, nv) begin with the state itself, tau (..., T, nv) are the joint forces of each
-    step, and K (..., T, m, 2nv) the feedback gains of the m forces of motors.
+    q (..., T + 1, nq) and v (..., T + 1, nv) begin with the state itself.  tau (..., T, nv) are the joint forces of
+    each step, and K (..., T, m, 2nv) the feedback gains of m motor forces.
     """
 
     q: Any

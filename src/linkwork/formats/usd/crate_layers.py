@@ -21,7 +21,7 @@ from linkwork.formats.usd.stage_size import MAX_DEPTH
 __all__ = ["layers_anew", "layers_of_request"]
 
 _BYTES, _GROWTH = 1 << 30, 20  # [bytes] of memory of the process, and for each byte of layers
-_SECONDS, _SPEED = 25, 5 << 20  # [s] of its time, and [bytes] of layers in a second
+_SECONDS, _SPEED = 25, 5 << 20  # [s] least limit of its time, [bytes/s] of layers that extend it
 
 
 def layers_anew(layers: Sequence[bytes], budget: Budget) -> list[bytes | str]:

@@ -39,11 +39,11 @@ class TrackedPath(Shown, Result, metaclass=WithForeignNames):
 
     ``s`` (k,) are the positions of waypoints on the ``path`` and ``q`` (k, nq) their configurations; ``fraction`` is
     the followed part of the path.  ``status`` is "solved", or the reason for an earlier end: "at_limits", "singular",
-    "colliding", "undecided" (too close to a collision for a proof), "out_of_reach" (it is proved that no configuration
-    has one of the further poses), "not_found" (no search found a configuration of the next pose), "joint_jump" (no
-    solution found is near the one before) or "deviation" (the frame does not stay within tolerances).
-    ``reconfigurations`` counts changes to another family of solutions, during which the frame does not move.
-    ``deviation`` is measured between waypoints.
+    "colliding", "joint_jump" (the next configuration is too far away) or "deviation" (the frame leaves its tolerances).
+    "undecided" is too close to a collision for a proof.  "out_of_reach" is proved: no configuration has one of the
+    further poses.  "not_found" is not: no search found a configuration of the next pose.  ``reconfigurations`` counts
+    changes to another family of solutions, during which the frame does not move.  ``deviation`` is measured between
+    waypoints.
     """
 
     robot: Any

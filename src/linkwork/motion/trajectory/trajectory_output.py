@@ -40,10 +40,10 @@ class TrajectoryOutput(Shown):
     ) -> None:
         """Write the trajectory to the file ``path``.
 
-        ``.npz`` keeps it exactly; ``.csv`` has samples of q, v and a, with a header line and one line for each knot, or
-        for each of ``samples`` times at equal steps, or for steps of exactly 1/``rate`` [s], the last one shorter.
-        Where q, v or a jumps it has two lines, before and after the jump.  Its first column is ``t``, or ``length`` if
-        the trajectory is not timed.  ``.yaml``, ``.yml`` and ``.json`` have a ``message`` of ROS, of the
+        ``.npz`` stores it exactly.  ``.csv`` has a header line and lines with q, v and a: one for each knot, or for
+        each of ``samples`` equally spaced times.  With ``rate`` [1/s] the steps are exactly 1/``rate``, the last one
+        shorter.  Where q, v or a jumps it has two lines, before and after the jump.  Its first column is ``t``, or
+        ``length`` if the trajectory is not timed.  ``.yaml``, ``.yml`` and ``.json`` have a ``message`` of ROS, of the
         ``ros_version`` 1 or 2, at the same times: see `to_ros`.
         """
         save_trajectory(self, path, samples, rate, message, ros_version)

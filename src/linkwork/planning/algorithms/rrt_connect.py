@@ -4,8 +4,8 @@ Nodes of both trees are rows of one table, in order of creation.  In a round, th
 node nearest to a sample.  From then on the other tree grows from its nearest node towards the new node, a step per
 round, until it reaches it or meets a collision.
 
-Samples lie about straight motions from starts to goals, more often about short ones, in a box that grows with their
-number up to the bound given by the best known path, or anywhere within limits.
+Samples are near straight motions from starts to goals, more often near short ones, or anywhere within limits.  The box
+around the straight motions grows with the number of samples, up to the bound of the best known path.
 
 Source: Kuffner and LaValle, RRT-Connect, 2000.
 """

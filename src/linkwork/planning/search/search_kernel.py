@@ -73,11 +73,11 @@ def search_kernel(
 ) -> Kernel:
     """Return the compiled loop of repeated searches.
 
-    Inputs: nodes and links of trees, whose first nodes are the starts and goals, roots, pairs, shifts of samples and of
-    shortcuts, spans, limits, weights, the values named in `VALUES`, and for each block of pairs individual margins (if
+    Inputs: nodes and links of trees, whose first nodes are the starts and goals; roots, pairs, shifts of samples and of
+    shortcuts, spans, limits and weights; the values named in `VALUES`; for each block of pairs individual margins (if
     ``each``) and the scene's arrays. Outputs: nodes, links, the best path, and the remaining fields of `SearchResult`:
-    rows and length of the path, rows of the table and of each tree, index of the last sample, searches, rounds, nodes,
-    whether trees continue to grow, whether they are full, and whether a table was crowded.
+    rows and length of the path, rows of the table and of each tree, index of the last sample, numbers of searches,
+    rounds and nodes, and flags of trees that continue to grow, that are full, and of a crowded table.
 
     Pairs of ``deep`` blocks have negative margins, so they may overlap by these.
     """

@@ -126,9 +126,9 @@ def program_step(
 ) -> tuple[list[Any], list[Any], list[Any], Any, Any, Any, list[Any]]:
     """Return the result of a step that solves one program, with contacts, joint limits, servos and constraints.
 
-    The program also has dry friction that sticks.  The result is q, v, the joint forces, each point's force in the
-    world's axes (points, 3), the residual, the forces of the rows of constraints (nc), and the gaps [m] of
-    contacts at the start of the step, inf for soft ones.
+    The program includes dry friction that sticks.  The result is q, v, the joint forces, contact forces in the world's
+    axes (points, 3), the residual, constraint forces (nc), and contact gaps [m] at the start of the step, inf for soft
+    contacts.
     """
     moving, h = dynamics.moving, dynamics.h
     at = array(list(q))
