@@ -112,8 +112,19 @@ class Accelerating(FrictionLaw):
         return -friction.sliding * v
 
 
+class Silent(Rough):
+    """A law that depends on the friction velocity, and does not say so."""
+
+    uses = ("sliding",)
+
+
 @pytest.mark.parametrize(
-    ("law", "failures"), [(Sticking(), ["rest"]), (Accelerating(), ["dissipation", "far from rest", "stops"])]
+    ("law", "failures"),
+    [
+        (Sticking(), ["rest"]),
+        (Accelerating(), ["dissipation", "far from rest", "stops"]),
+        (Silent(), ["uses"]),
+    ],
 )
 def test_check_friction_law_reports_broken_friction_laws(law, failures):
     assert [line.name for line in check_friction_law(law).failures] == failures

@@ -6,10 +6,18 @@ import numpy as np
 import pytest
 
 import linkwork as lw
-from linkwork.joints import ALL, Composite, Planar, Revolute, Spherical, Universal
+from linkwork.joints import ALL, Composite, Fixed, Planar, Prismatic, Revolute, Spherical, Universal
 from linkwork.joints.base.plain_coordinates import is_plain, moved_alone
 from linkwork.mechanisms.algorithms.constraint_rows import KinematicState
-from linkwork.model.limited_coordinates import limited_coordinates, limited_values, loop_speed_values, loop_speeds
+from linkwork.model.limited_coordinates import (
+    _is_limited,
+    limited_coordinates,
+    limited_values,
+    loop_speed_values,
+    loop_speeds,
+)
+from linkwork.model.periodic_coordinates import is_same_pose
+from linkwork.model.tree_edits import affine_coordinates
 
 
 def _types():
@@ -106,3 +114,42 @@ def test_limits_of_loop_joints_beyond_half_a_revolution_select_the_nearest_angle
     )
     assert robot.inverse_kinematics(robot.pose([3.5], "hand"), "hand").success
     assert not robot.inverse_kinematics(robot.pose([2.0], "hand"), "hand").success
+
+
+def test_coordinates_of_unit_vectors_are_limited_by_bounds_within_1_only():
+    for lower, upper, expected in (
+        (-1.0, 1.0, False),
+        (-1.3, 1.2, False),
+        (-math.inf, math.inf, False),
+        (-0.9, 1.0, True),
+        (-1.3, 0.9, True),
+    ):
+        assert _is_limited(Spherical(), 2, lower, upper) is expected
+    assert _is_limited(Revolute("z"), 0, -1.3, math.inf) and not _is_limited(Revolute("z"), 0, -math.inf, math.inf)
+
+
+def test_poses_of_a_joint_are_the_same_within_the_stated_rounding_only():
+    """The tolerance is 1e-12 relative to an element and to 1, here of the offset along the axis."""
+    slider = Prismatic("y")
+    for at, by, expected in ((0.0, 5e-13, True), (0.0, 1.2e-12, False), (3.0, 3e-12, True), (3.0, 5e-12, False)):
+        assert is_same_pose(slider, np.array([at]), np.array([at + by])) is expected
+
+
+class _Bent(Prismatic):
+    """A slider whose step along φ is φ + by φ²."""
+
+    by = 0.0
+
+    def integrate(self, q, phi):
+        return [q[0] + phi[0] + self.by * phi[0] * phi[0]]
+
+    def difference(self, q, to):
+        raise NotImplementedError
+
+
+def test_coordinates_that_bend_by_more_than_rounding_are_not_straight():
+    assert affine_coordinates(Fixed()).shape == (0,)
+    assert affine_coordinates(Planar()).tolist() == [False, False, True]
+    for by, expected in ((0.0, True), (1e-10, True), (3e-8, False)):  # a quarter of it is the deviation
+        kind = type("Bent", (_Bent,), {"by": by})
+        assert affine_coordinates(kind("x")).tolist() == [expected]

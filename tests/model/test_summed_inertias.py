@@ -1,5 +1,6 @@
 """Body inertias are sums over their links and cannot be changed separately."""
 
+from contextlib import nullcontext
 from dataclasses import replace
 
 import numpy as np
@@ -43,6 +44,15 @@ def test_small_contradictions_between_body_and_link_inertias_are_refused():
         wrong = replace(body, inertia=replace(body.inertia, **{part: changed}))
         with pytest.raises(ValueError, match="its inertia is not the sum"):
             replace(tree, bodies=(*tree.bodies[:3], wrong, *tree.bodies[4:]))
+
+
+def test_contradictions_of_inertias_are_refused_beyond_a_relative_rounding_of_1e_9():
+    tree = shipped("arm7").tree
+    body = tree.bodies[3]
+    for by in (5e-10, 3e-9):
+        near = replace(body, inertia=replace(body.inertia, mass=body.inertia.mass * (1.0 + by)))
+        with nullcontext() if by < 1e-9 else pytest.raises(ValueError, match="its inertia is not the sum"):
+            replace(tree, bodies=(*tree.bodies[:3], near, *tree.bodies[4:]))
 
 
 def test_link_and_body_inertias_changed_together_are_accepted():

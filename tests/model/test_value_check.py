@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from linkwork.errors import Findings, Location, ModelError
-from linkwork.model.inertia_check import check_inertial, principal_moments
+from linkwork.model.inertia_check import check_inertial, inertia_problems, principal_moments
 from linkwork.shapes import Box, Cylinder, Geometry, Mesh, Shape, Sphere
 from linkwork.spatial import Inertia, Pose, Rotation, Symmetric3, Vec3
 
@@ -95,6 +95,10 @@ def test_messages_about_inertias_show_the_principal_moments():
         (1e-320, diagonal(0.0, 0.0, 0.0), ["magnitude"]),
         (1e-320, diagonal(1.0, 1.0, 1.0), ["magnitude"]),
         (1e13, diagonal(1.0, 1.0, 1.0), ["magnitude"]),
+        (1e12, diagonal(1.0, 1.0, 1.0), []),
+        (1.2e12, diagonal(1.0, 1.0, 1.0), ["magnitude"]),
+        (1.0, diagonal(-1.2e-5, 1.0, 1.0), []),  # rounding of six digits moves a moment by up to 1.5e-5 of the largest
+        (1.0, diagonal(-1.8e-5, 1.0, 1.0), ["INERTIA_NOT_PSD"]),
         (1e21, diagonal(1.0, 1.0, 1.0), ["MAGNITUDE"]),
         (1.0, diagonal(1e61, 1e61, 1e61), ["MAGNITUDE"]),
         (1e-9, diagonal(0.0, 0.0, 0.0), []),
@@ -139,6 +143,8 @@ def test_size_of_separate_shapes_is_their_distance():
 def test_overflowing_and_infinite_inertias_are_refused():
     assert codes(1.0, diagonal(1.0, 1.0, 1.0), center=Vec3(1e200, 0.0, 0.0)) == ["MAGNITUDE"]
     assert codes(1.0, diagonal(1.0, 1.0, 1.0), center=Vec3(1e13, 0.0, 0.0)) == ["magnitude"]
+    assert codes(1.0, diagonal(1.0, 1.0, 1.0), center=Vec3(0.3, -1e12, 0.2)) == []
+    assert codes(1.0, diagonal(1.0, 1.0, 1.0), center=Vec3(0.3, -1.2e12, 0.2)) == ["magnitude"]
     assert codes(math.inf, diagonal(1.0, 1.0, 1.0)) == ["NOT_FINITE"]
     assert codes(1.0, diagonal(math.inf, 1.0, 1.0)) == ["NOT_FINITE"]
     assert codes(1.0, diagonal(math.nan, 1.0, 1.0)) == ["NOT_FINITE"]
@@ -150,3 +156,9 @@ def test_option_strict_turns_warnings_about_inertias_into_errors():
     with pytest.raises(ModelError, match="MASS_ZERO") as caught:
         findings.raise_errors()
     assert caught.value.code == "MASS_ZERO" and not findings.warnings
+
+
+def test_problems_of_a_rejected_inertia_name_a_negative_moment_only_beyond_rounding():
+    for low, text in ((-5e-9, "is negative"), (-5e-10, "exceeds the sum of the others"), (0.0, "has no extent")):
+        (message,) = inertia_problems(Inertia.at_center(2.0, Vec3(0.1, 0.2, 0.3), diagonal(low, 1.0, 1.0)))
+        assert text in message

@@ -166,6 +166,11 @@ def test_invalid_payloads_are_refused(arm):
             once.with_payload(name, "hand", 1.0)
     with pytest.raises(ValueError, match="name: expected a non-empty string, got ''"):
         arm.with_payload("", "hand", 1.0)
+    moving = lw.Robot(
+        replace(arm.tree, bodies=(replace(arm.tree.bodies[0], joint_name="cup_joint"), *arm.tree.bodies[1:]))
+    )
+    with pytest.raises(ValueError, match="the robot has a joint 'cup_joint' already: give the load another name"):
+        moving.with_payload("cup", "hand", 1.0)
     with pytest.raises(ValueError, match=r"with_payload: 'payload': mass must not be negative"):
         arm.with_payload("payload", "hand", -1.0)
     with pytest.raises(UnknownNameError, match="no frame named 'hnd'; did you mean 'hand'"):
@@ -299,6 +304,10 @@ def test_locking_a_master_joint_locks_its_followers():
         gripper.with_locked_joints({"right_finger_slide": 0.02})
     with pytest.raises(ValueError, match=r"'right_finger_slide' cannot be at 0\.03, because .* is \[0\.02\]"):
         gripper.with_locked_joints({"left_finger_slide": 0.02, "right_finger_slide": 0.03})
+    rounded = gripper.with_locked_joints({"left_finger_slide": 0.02, "right_finger_slide": 0.02 + 5e-10})
+    assert rounded == closed
+    with pytest.raises(ValueError, match=r"'right_finger_slide' cannot be at"):
+        gripper.with_locked_joints({"left_finger_slide": 0.02, "right_finger_slide": 0.02 + 3e-9})
     wide = gripper.with_couplings({"right_finger_slide": ("left_finger_slide", 9.0)})
     with pytest.raises(ValueError, match=r"'right_finger_slide' at .* is outside its limits"):
         wide.with_locked_joints({"left_finger_slide": 0.02})
