@@ -95,6 +95,50 @@ def test_slight_deviations_of_a_joint_type_fail_each_requirement_from_their_size
             assert not _alone(type(kind.__name__, (kind,), {"by": allowed}), name), (kind, name)
 
 
+def test_results_of_the_wrong_shape_or_rank_and_unequal_joints_are_named() -> None:
+    plain = Hinge.constraint_wrench_subspace
+    drawn_once = Hinge.random
+
+    def repeated(self: Hinge, q: Any) -> Any:
+        first, *_, last = plain(self, q)
+        return [first, first, first, first, last]
+
+    def nearly_repeated(self: Hinge, q: Any) -> Any:
+        first, second, *others = plain(self, q)
+        return [first, first + second * 5e-9, *others]
+
+    def long(self: Hinge, rng: Any, lower: Any, upper: Any, size: Any) -> Any:
+        return drawn_once(self, rng, lower, upper, (*size, 1))
+
+    def beyond(self: Hinge, rng: Any, lower: Any, upper: Any, size: Any) -> Any:
+        return drawn_once(self, rng, lower, upper, size) + 7.0
+
+    def unseeded(self: Hinge, rng: Any, lower: Any, upper: Any, size: Any) -> Any:
+        return drawn_once(self, np.random.default_rng(), lower, upper, size)
+
+    class Other(Hinge):
+        v_units = ("1/s",)
+
+        def reversed(self) -> Any:
+            return Back(-self.axis)
+
+    class Back(Hinge):
+        def reversed(self) -> Any:
+            return Other(-self.axis)
+
+    for kind, name, text in (
+        (type("Same", (Hinge,), {"constraint_wrench_subspace": repeated}), "constraint_wrench_subspace", "dependent"),
+        (type("Near", (Hinge,), {"constraint_wrench_subspace": nearly_repeated}), "constraint_wrench_subspace", ""),
+        (type("Long", (Hinge,), {"random": long}), "random", "random: expected shape (1,), got (1, 1)"),
+        (type("Beyond", (Hinge,), {"random": beyond}), "random", "a configuration is outside the limits"),
+        (type("Unseeded", (Hinge,), {"random": unseeded}), "random", "equal generators draw different configurations"),
+        (type("Unequal", (Hinge,), {"__eq__": lambda a, b: a is b, "__hash__": Hinge.__hash__}), "value", "not equal"),
+        (Other, "reversed", "reversed: v_units: expected the joint's ('1/s',), got ('rad/s',)"),
+    ):
+        problem = _alone(kind, name)
+        assert text in problem and bool(text) == bool(problem), (kind, problem)
+
+
 class _Declared(Hinge):
     """A hinge with one declaration that is wrong: `by` of the attribute `attribute`."""
 
