@@ -70,7 +70,7 @@ def replaced(path: str | os.PathLike[str], *, text: bool = False, overwrite: boo
     line ends.  Raises FileNotFoundError if the folder does not exist; FileExistsError for an existing file, unless
     ``overwrite``; NotRegularError for a directory, a pipe or a device.
     """
-    target = Path(os.path.realpath(path))  # a symbolic link is kept and points to the new file
+    target = Path(os.path.realpath(path))  # a symbolic link stays, and points to the new file
     if not target.parent.is_dir():
         raise FileNotFoundError(f"{os.fspath(path)}: no directory {os.fspath(target.parent)!r}; create it first")
     with contextlib.suppress(FileNotFoundError):

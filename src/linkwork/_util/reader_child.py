@@ -68,7 +68,7 @@ def _serve(request: dict[str, Any], libraries: list[str]) -> NoReturn:
     try:
         if sys.platform == "linux":
             ctypes.CDLL(None).prctl(_SET_DEATH_SIGNAL, signal.SIGKILL)
-        os.dup2(2, 1)  # what libraries print is no answer
+        os.dup2(2, 1)  # output of libraries is not an answer
         data = _bytes(request["bytes"])  # another process never has them in its memory
         os.close(0)
         _answer(request, data, libraries)

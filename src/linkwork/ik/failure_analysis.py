@@ -245,7 +245,7 @@ class _Failures:
             reason.status = Status.INFEASIBLE if proved else Status.NOT_FOUND
         self.set_multipliers(states, tolerances)
 
-    # -- what is scaled_residual at a configuration
+    # -- scaled residuals at configurations
 
     def scaled_residual(self, q: np.ndarray, states: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Return errors (states, rows) and Jacobian (states, rows, nv) in units of characteristic size.

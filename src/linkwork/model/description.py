@@ -65,7 +65,7 @@ class JointDescription:
     mimic: Following | None = None
     rotor: Pose = Pose.identity()  # of the child link in the joint's frame M
     where: Location = Location()
-    dynamics: str = "urdf"  # what damping and friction mean: see `Body`
+    dynamics: str = "urdf"  # meaning of damping and friction: see `Body`
     drive: Drive = Drive()
 
 

@@ -128,7 +128,7 @@ class Option:
     default: Any = None
     choices: tuple[Any, ...] = ()  # the words; () if it is a name
     required: bool = False
-    names: str = "frame"  # what it names, if it is no word: "frame", "point", "direction", "joint" or "velocity"
+    names: str = "frame"  # kind of object in place of a word: "frame", "point", "direction", "joint" or "velocity"
     counted: str = ""  # the size that the number of names is, where it takes a list of them too, or that a word picks
     counts: tuple[str, ...] = ()  # the sizes that words pick, a word each
     read: Callable[[str, Any], Any] | None = None  # (caller, value): the value that is used; raises for a wrong one

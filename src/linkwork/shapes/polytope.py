@@ -57,7 +57,7 @@ class Polytope(Shape):
             raise ValueError(f"polytope: vertices: expected {expected}, got {len(array)} points") from None
         points.setflags(write=False)
         object.__setattr__(self, "_all_points", points)
-        object.__delattr__(self, "vertices")  # until they are asked for: the hull takes most of the time
+        object.__delattr__(self, "vertices")  # until they are requested: the hull takes most of the time
 
     def __getattr__(self, name: str) -> Any:  # called for fields that are not set yet
         if name not in ("vertices", "triangles"):

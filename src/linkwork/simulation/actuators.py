@@ -106,7 +106,7 @@ def _along_frame(robot: Any, actuator: Actuator, q: Any) -> tuple[list[Any], Any
     for k, is_shared in together.items():
         if not is_shared:
             moment[k] = 0.0
-    if any(together.values()):  # without what the two wrenches, a couple, exert on the joints that move both frames
+    if any(together.values()):  # joints that move both frames feel the couple of both wrenches: subtract it
         couple = Vec3(*X[:3, 3]).cross(Vec3(*w[3:]))
         link = robot.tree.frames_on(body)[0].name
         before = robot.static_torque(q, wrenches={link: array([*couple, 0.0, 0.0, 0.0])}, expressed_in=reference)

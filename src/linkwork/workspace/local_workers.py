@@ -186,7 +186,7 @@ def main() -> None:
     """Compute chunks until standard input ends."""
     requests = sys.stdin.buffer
     replies = os.fdopen(os.dup(1), "wb")
-    os.dup2(2, 1)  # what other code prints does not get between the replies
+    os.dup2(2, 1)  # output of other code must not get between the replies
     set_num_threads(1)
     with contextlib.suppress(EOFError, OSError):  # the other process ended
         job = receive(requests)

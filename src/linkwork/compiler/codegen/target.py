@@ -40,7 +40,7 @@ _OF_REGISTERS = {
 _REGISTRY = r"HARDWARE\DESCRIPTION\System\CentralProcessor\0"
 _OF_REGISTRY = "VendorIdentifier", "ProcessorNameString", "Identifier", "FeatureSet"
 _FEATURES_OF_WINDOWS = 64  # numbers of features that Windows defines, or may define
-_MOST_READ = 1 << 14  # [bytes] of the list of processors, more than what is said of one
+_MOST_READ = 1 << 14  # [bytes] of the list of processors, more than the entry of one
 
 
 class Processor(NamedTuple):

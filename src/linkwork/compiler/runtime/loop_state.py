@@ -30,7 +30,7 @@ class State(Call):
         ("threads", ctypes.c_void_p),  # an int64: maximum number of threads of a call
         ("interrupts", ctypes.c_void_p),  # an `Interrupts`
         ("done", ctypes.c_int64),  # samples of short batches since the last check for signals
-        ("double_loop", ctypes.c_void_p),  # what code for few samples of float64 calls with more: it compiles the loop
+        ("double_loop", ctypes.c_void_p),  # code for few samples of float64 calls it for more: it compiles the loop
         ("float_loop", ctypes.c_void_p),  # the same for float32
         ("failed_threads", ctypes.c_uint64 * REMEMBERED),  # of the last calls that failed
     ]

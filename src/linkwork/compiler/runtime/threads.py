@@ -172,7 +172,7 @@ _IMPORT_WAIT = 1.0  # [s] for modules whose import began after the first wait, a
 _POLL = 1e-3  # [s] between two checks for other threads in LLVM
 _LONGEST_EXIT = 60.0  # [s] that the exit of this process waits for LLVM after an interrupt
 LLVM_LOCK = InterruptSafeLock()  # LLVM's global context allows one thread at a time
-_entering = InterruptSafeLock()  # held while a fork waits: no thread enters LLVM then
+_entering = InterruptSafeLock()  # acquired while a fork waits: no thread enters LLVM then
 _inside: dict[object, int] = {}  # thread of each running call of LLVM without its lock
 
 

@@ -160,7 +160,7 @@ def _is_date(kind: Any) -> bool:
     return dates is not None and isinstance(kind, type) and issubclass(kind, dates.date)
 
 
-_State = tuple[str, Any] | None  # what is compared: its kind and its value
+_State = tuple[str, Any] | None  # compared state: its kind and its value
 
 
 def _state(value: Any) -> _State:

@@ -39,7 +39,7 @@ class Structure:
 
     links: list[LinkDescription] = field(default_factory=list)
     joints: list[JointDescription] = field(default_factory=list)
-    fixed_base: dict[int, Sequence[float]] = field(default_factory=dict)  # free joints that are held, by index
+    fixed_base: dict[int, Sequence[float]] = field(default_factory=dict)  # free joints that are to be fixed, by index
 
     def rigid(self, apart: str = "") -> dict[str, str]:
         """Return, for each link, the first link of its rigid body; links welded to ``apart`` count as separate."""

@@ -18,8 +18,8 @@ _KINDS = (
     *(("texture", "ntex", "textures"), ("pair", "npair", "friction and other parameters of contact pairs")),
     *(("numeric", "nnumeric", "custom numbers"), ("text", "ntext", "custom texts")),
     ("tuple", "ntuple", "custom tuples"),
-)  # kinds of content without a place in a robot: word, field with their number, and what is not taken of them
-_SHOWN = (("skin", "nskin", "skins"), ("flex", "nflex", "surfaces of flexes"))  # such kinds that MuJoCo shows
+)  # kinds of content that robots lack: word, field with their number, and the part that is not read
+_SHOWN = (("skin", "nskin", "skins"), ("flex", "nflex", "surfaces of flexes"))  # those of these kinds that MuJoCo shows
 
 
 _SOLREF, _SOLIMP = (0.02, 1.0), (0.9, 0.95, 0.001, 0.5, 2.0)  # MuJoCo's defaults

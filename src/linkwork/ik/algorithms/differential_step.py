@@ -108,7 +108,7 @@ class Cost:
             before = model.actual(origin) if forces else 0.0
             return *judged(undamped.x, undamped.least, promise, before), before
 
-        # few steps are refused: what only these need is in a branch of its own
+        # few steps are rejected: values for these alone are computed in a branch
         is_refused, lack, before = cond(is_proven, lambda: (0.0, 0.0, 0.0), first)
 
         def again() -> tuple[Any, ...]:

@@ -261,7 +261,7 @@ def deviation_ending(request: PathRequest, q: np.ndarray, s: float, allowed: tup
     )
 
 
-_EXAMPLES = 500  # configurations of each curve among which a collision is looked for
+_EXAMPLES = 500  # configurations of each curve that are searched for a collision
 _NEAR = 5e-4  # [m] distance of points from the chords of curves, at most
 _NEAR_TOUCHING = 3e-5  # [m] the same, and the tolerance of checks, if pairs with a permitted depth of 0.1 mm touch
 _TOLERANCE = 1e-4  # [m] of `Robot.is_motion_free`

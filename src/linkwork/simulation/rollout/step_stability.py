@@ -44,7 +44,7 @@ _MOST, _BACK = 1.5, 1e-3  # accepted growth of a deviation in a step, and accept
 _DEVIATION = 1e-5  # [rad, characteristic lengths] of configurations from which a step's matrix is computed
 _BESIDE_CONTACTS = 1e-8  # the same with rigid contacts, so small that none starts or ends by it
 _HALVINGS = 12
-_CHECKED: BoundedCache[Any, tuple[CheckedValues, CheckedValues]] = BoundedCache(256)  # inputs, stable ones and others
+_CHECKED: BoundedCache[Any, tuple[CheckedValues, CheckedValues]] = BoundedCache(256)  # stable inputs, and unstable ones
 Step = Callable[[Any, Any, float], tuple[Any, Any]]
 
 

@@ -358,7 +358,7 @@ class Shooting:
         smallest = self.tolerance * self.tolerance
         small = and_(and_(regular, whole), lt(decrement, state.target * size))
         last = and_(and_(small, lt(decrement, smallest * size)), lt(violation, 1.0))
-        last = and_(last, le(state.damping, 0.0))  # damping of stiff costs hides what others would save
+        last = and_(last, le(state.damping, 0.0))  # damping that stiff costs need hides the decrease of other costs
         trial = self.line_search(state, multipliers, policy, cost, slope, gap, gaps, last)
         taken, failed = lt(0.5, trial.taken), lt(trial.taken, 0.5)
         bending = lt(0.5, state.bend)
