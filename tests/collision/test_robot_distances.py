@@ -20,6 +20,27 @@ def centres(q):
             for f in ROBOT.tree.frames if f.collisions}  # fmt: skip
 
 
+@pytest.mark.slow(every=3)
+@pytest.mark.parametrize("function", ["minimum_distance", "distances", "nearest_pair"])
+def test_pairs_with_obstacles_and_of_links_can_be_selected_by_group(function) -> None:
+    robot = lw.load("double_pendulum")
+    scene = lw.Scene().with_sphere("ball", 0.1, (0.6, 0.0, 0.4)).with_sphere("lamp", 0.2, (0.0, 0.0, -3.0))
+    q = robot.random_configuration(seed=2)
+    pairs = robot.distances(q, scene).pairs
+    for group in ("self", "scene"):
+        chosen = [pair for pair in pairs if (pair[1] in scene) == (group == "scene")]
+        assert 0 < len(chosen) < len(pairs)
+        result, expected = (getattr(robot, function)(q, scene, pairs=x) for x in (group, chosen))
+        if function == "minimum_distance":
+            assert result == expected
+        else:
+            assert result.pairs == expected.pairs and np.array_equal(result.distance, expected.distance)
+    with pytest.raises(ValueError, match=f"{function}: pairs: expected pairs of links and obstacles, got none; pass a"):
+        getattr(robot, function)(q, pairs="scene")
+    with pytest.raises(ValueError, match=rf"{function}: pairs: expected .*, 'self' or 'scene', got 'world'"):
+        getattr(robot, function)(q, scene, pairs="world")
+
+
 def test_robot_distances_returns_all_collision_pairs_with_their_names() -> None:
     distances, X = ROBOT.distances(Q, SCENE), centres(Q)
     assert len(set(distances.pairs)) == len(distances.pairs) and distances.distance.shape == (40, len(distances.pairs))

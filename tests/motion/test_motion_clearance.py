@@ -91,7 +91,7 @@ def test_robot_without_shapes_has_clearances_while_it_carries_an_object():
     forth, back = (
         robot.spline([0.0, 1.0], q, boundary="clamped") for robot, q in ((cart, [[0], [1]]), (loaded, [[1], [0]]))
     )
-    for pairs in (None, [("ball", "post")]):
+    for pairs in (None, [("ball", "post")], "scene"):
         gap = forth.concatenate(back).clearance(post, pairs=pairs)
         assert abs(gap.distance - 0.3) < 1e-3 and gap.times.min() == 1.0
     with pytest.raises(ValueError, match="clearance: robot 'cart' has no collision shapes"):

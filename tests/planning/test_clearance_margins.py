@@ -85,7 +85,7 @@ def test_invalid_margins_and_pairs_of_planning_are_refused() -> None:
         r"named 'tabel'; did you mean 'table'": {"touching": [("box", "tabel")]},
         r"plan: touching: expected pairs of names of links and obstacles, got 'box'": {"touching": "box"},
         r"plan: touching: expected two names, got 'box' twice": {"touching": [("box", "box")]},
-        r"plan: pairs: expected pairs of names, as in \[\('box', 'table'\)\], got 5": {"pairs": 5},
+        r"plan: pairs: expected pairs of names, as in \[\('box', 'table'\)\], 'self' or 'scene', got 5": {"pairs": 5},
     }.items():
         with pytest.raises((ValueError, KeyError), match=title):
             ROBOT.plan(START, GOAL, SCENE, **how)

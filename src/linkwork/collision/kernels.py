@@ -227,9 +227,9 @@ class PairSelection:
 
 
 def select_pairs(
-    tree: Tree, caller: str, scene: Any, pairs: Iterable[tuple[str, str]] | None, link: str | None
+    tree: Tree, caller: str, scene: Any, pairs: Iterable[tuple[str, str]] | str | None, link: str | None
 ) -> PairSelection:
-    """Return the pairs of shapes to evaluate: all pairs, those of the named links ``pairs``, or those of one link.
+    """Return the pairs of shapes to evaluate: all, those named in ``pairs``, those of a group, or those of one link.
 
     Without a scene there are no obstacles.  Raises ValueError, TypeError, UnknownNameError.
     """

@@ -32,6 +32,7 @@ __all__ = ["DistanceMethods"]
 
 
 Pairs = Iterable[tuple[str, str]]
+PairChoice = Literal["self", "scene"] | Pairs  # groups of pairs, or pairs of names
 
 
 class DistanceMethods(RobotBase):
@@ -39,14 +40,14 @@ class DistanceMethods(RobotBase):
 
     The shapes are the links' ``collisions``; `collision_pairs` lists the pairs of links that are checked.  Shapes that
     are fixed to the world are checked against the robot's other shapes, but not against the scene.  ``pairs`` selects
-    pairs of names of links, single shapes ("hand/2") and obstacles; all pairs by default.  Computation is in float32
-    if q is a float32 array.
+    pairs of names of links, single shapes ("hand/2") and obstacles; "self" selects those of links, "scene" those with
+    obstacles.  All pairs are the default.  Computation is in float32 if q is a float32 array.
     """
 
     __slots__ = ()
 
     def distances(
-        self, q: Array, scene: geometry.Scene | None = None, *, pairs: Pairs | None = None
+        self, q: Array, scene: geometry.Scene | None = None, *, pairs: PairChoice | None = None
     ) -> collision.RobotDistances:
         """Compute signed distances, normals and witness points of all collision pairs, or of selected ones.
 
@@ -69,7 +70,7 @@ class DistanceMethods(RobotBase):
         )
 
     def distance_derivatives(
-        self, q: Array, scene: geometry.Scene | None = None, *, pairs: Pairs | None = None
+        self, q: Array, scene: geometry.Scene | None = None, *, pairs: PairChoice | None = None
     ) -> collision.DistanceDerivatives:
         """Compute the signed distances of the pairs of `distances` and their gradients in the tangent space.
 
@@ -85,7 +86,7 @@ class DistanceMethods(RobotBase):
         )
 
     def distance_hessian(
-        self, q: Array, scene: geometry.Scene | None = None, *, pairs: Pairs | None = None
+        self, q: Array, scene: geometry.Scene | None = None, *, pairs: PairChoice | None = None
     ) -> collision.DistanceHessian:
         """Compute the distances of the pairs of `distances` with gradients and Hessians in the tangent space.
 
@@ -105,7 +106,9 @@ class DistanceMethods(RobotBase):
             selection.names,
         )
 
-    def minimum_distance(self, q: Array, scene: geometry.Scene | None = None, *, pairs: Pairs | None = None) -> Any:
+    def minimum_distance(
+        self, q: Array, scene: geometry.Scene | None = None, *, pairs: PairChoice | None = None
+    ) -> Any:
         """Compute the minimum signed distance [m] over all pairs: q (..., nq) -> (...).
 
         Pairs of two links count with a scene, too.  ``scene`` has the obstacles, and ``pairs`` selects pairs, as in
@@ -117,7 +120,7 @@ class DistanceMethods(RobotBase):
         )
 
     def in_collision(
-        self, q: Array, scene: geometry.Scene | None = None, *, margin: float = 0.0, pairs: Pairs | None = None
+        self, q: Array, scene: geometry.Scene | None = None, *, margin: float = 0.0, pairs: PairChoice | None = None
     ) -> Any:
         """Return True where the distance of any pair is at most ``margin`` [m]: q (..., nq) -> bools (...).
 
@@ -133,7 +136,7 @@ class DistanceMethods(RobotBase):
         return result if is_traced(result) else np.asarray(result) > 0.5
 
     def nearest_pair(
-        self, q: Array, scene: geometry.Scene | None = None, *, link: str | None = None, pairs: Pairs | None = None
+        self, q: Array, scene: geometry.Scene | None = None, *, link: str | None = None, pairs: PairChoice | None = None
     ) -> collision.RobotDistances:
         """Return the pair with the minimum distance, of all pairs or of the pairs of a ``link``, at one q (nq,).
 
@@ -165,7 +168,7 @@ class DistanceMethods(RobotBase):
         margin: float = 0.0,
         tolerance: float = 1e-4,
         resolution: float = 0.05,
-        pairs: Pairs | None = None,
+        pairs: PairChoice | None = None,
     ) -> collision.MotionCheck:
         """Check that all distances exceed ``margin`` [m] on the straight segments from q0 to q1, (..., nq) each.
 
@@ -228,7 +231,7 @@ class DistanceMethods(RobotBase):
             raise
 
     def smooth_minimum_distance(
-        self, q: Array, scene: geometry.Scene | None = None, *, sharpness: float, pairs: Pairs | None = None
+        self, q: Array, scene: geometry.Scene | None = None, *, sharpness: float, pairs: PairChoice | None = None
     ) -> Any:
         """Compute the smooth minimum −log(Σ exp(−k d))/k of all n distances d [m]: q (..., nq) -> (...).
 
@@ -239,7 +242,7 @@ class DistanceMethods(RobotBase):
         return self._smooth("smooth_minimum_distance", q, scene, sharpness, pairs)
 
     def smooth_minimum_distance_gradient(
-        self, q: Array, scene: geometry.Scene | None = None, *, sharpness: float, pairs: Pairs | None = None
+        self, q: Array, scene: geometry.Scene | None = None, *, sharpness: float, pairs: PairChoice | None = None
     ) -> Any:
         """Compute the gradient of `smooth_minimum_distance` in the tangent space: q (..., nq) -> (..., nv) [1, m].
 
@@ -250,7 +253,7 @@ class DistanceMethods(RobotBase):
     # -- evaluation
 
     def _smooth(
-        self, caller: str, q: Array, scene: geometry.Scene | None, sharpness: float, pairs: Pairs | None
+        self, caller: str, q: Array, scene: geometry.Scene | None, sharpness: float, pairs: PairChoice | None
     ) -> Any:
         k = _finite_number("sharpness", sharpness)
         if not is_traced(k) and not k > 0.0:
@@ -266,7 +269,7 @@ class DistanceMethods(RobotBase):
         return kernels.smooth_minimum_gradient_of(values, result, k)
 
     def _pair_selection(
-        self, caller: str, scene: geometry.Scene | None, pairs: Pairs | None, link: str | None = None
+        self, caller: str, scene: geometry.Scene | None, pairs: PairChoice | None, link: str | None = None
     ) -> PairSelection:
         if has_symbols(self._subject):
             raise TypeError(
@@ -279,8 +282,10 @@ class DistanceMethods(RobotBase):
             stored = calls.setdefault(_SELECTIONS, BoundedCache(_MAX_CACHED_SCENES))
         selected: Any = pairs
         try:
-            if pairs is not None and not (pairs.__class__ is tuple and pairs and pairs[0].__class__ is tuple):
-                selected = tuple([tuple(pair) if isinstance(pair, list) else pair for pair in pairs])
+            chosen: Any = pairs
+            is_plain = pairs is None or isinstance(pairs, str)
+            if not is_plain and not (chosen.__class__ is tuple and chosen and chosen[0].__class__ is tuple):
+                selected = tuple([tuple(pair) if isinstance(pair, list) else pair for pair in chosen])
             key = (scene, selected, link)
             result = stored.get(key)
         except TypeError:

@@ -11,7 +11,7 @@ from linkwork import geometry, planning
 from linkwork._util.checked_arguments import public
 from linkwork._util.progress import Progress
 from linkwork._util.validation import positive
-from linkwork.collision.methods import Pairs
+from linkwork.collision.methods import PairChoice, Pairs
 from linkwork.kernels.robot_base import Array, RobotBase
 
 __all__ = ["PlanningMethods"]
@@ -34,7 +34,7 @@ class PlanningMethods(RobotBase):
         collision_check: Literal["certified", "sampled"] = "certified",
         resolution: float = 0.05,
         margin: float | Mapping[Any, float] = 0.0,
-        pairs: Pairs | None = None,
+        pairs: PairChoice | None = None,
         touching: Pairs = (),
         seed: int = 0,
         time_limit: float = 5.0,

@@ -30,6 +30,7 @@ from linkwork.spatial import Pose
 
 __all__ = ["PlacedShape", "by_kind", "by_kinds", "moving_shapes", "named_pairs", "placed_shapes", "shape_pairs"]
 
+_GROUPS = ("self", "scene")  # names of groups of pairs
 _MAX_PADDED_VERTICES = 32  # polytopes with at most as many vertices are padded to one size and share their code
 Scalars = Sequence[Any]
 Pairs = Iterable[tuple[str, str]]
@@ -117,10 +118,10 @@ def _placed(index: int, shape: LinkShape, kind: SolidKind, X: Pose) -> PlacedSha
 def shape_pairs(tree: Tree, links: Pairs) -> list[tuple[int, int]]:
     """Return the pairs of shapes on pairs of links, as indices of `link_shapes`."""
     shapes = link_shapes(tree)
-    of: dict[str, list[int]] = {}
+    shapes_by_link: dict[str, list[int]] = {}
     for k, shape in enumerate(shapes):
-        of.setdefault(shape.link, []).append(k)
-    return [(i, j) for a, b in links for i in of[a] for j in of[b]]
+        shapes_by_link.setdefault(shape.link, []).append(k)
+    return [(i, j) for a, b in links for i in shapes_by_link[a] for j in shapes_by_link[b]]
 
 
 def moving_shapes(tree: Tree) -> list[int]:
@@ -148,22 +149,27 @@ def by_kinds(
 
 
 def named_pairs(
-    tree: Tree, caller: str, scene: Scene, pairs: Iterable[tuple[str, str]] | None, link: str | None = None
+    tree: Tree, caller: str, scene: Scene, pairs: Pairs | str | None, link: str | None = None
 ) -> tuple[tuple[LinkShape, ...], list[tuple[int, int]], list[tuple[int, str]]]:
     """Return the robot's shapes, pairs of their indices, and pairs of a shape's index and an obstacle's name.
 
-    These are all enabled pairs, the named ``pairs``, or the pairs of a link.  Raises ValueError and UnknownNameError.
+    These are all enabled pairs, those of the robot's links ("self"), those with obstacles ("scene"), the named
+    ``pairs``, or the pairs of a link.  Raises ValueError and UnknownNameError.
     """
     shapes = _supported_shapes(tree, caller)
     self_pairs, moving = shape_pairs(tree, collision_pairs(tree)), moving_shapes(tree)
     with_scene = [(k, name) for name in scene.names for k in moving]
-    if pairs is not None:
+    if isinstance(pairs, str) and pairs in _GROUPS:
+        self_pairs, with_scene = (self_pairs, []) if pairs == "self" else ([], with_scene)
+    elif pairs is not None:
         self_pairs, with_scene = _by_names(caller, shapes, scene, pairs)
     if link is not None:
         links = _links(tree, shapes, link)
         self_pairs = [pair for pair in self_pairs if links & {shapes[pair[0]].link, shapes[pair[1]].link}]
         with_scene = [pair for pair in with_scene if shapes[pair[0]].link in links]
     if not self_pairs and not with_scene:
+        if pairs == "scene":
+            raise ValueError(f"{caller}: pairs: expected pairs of links and obstacles, got none; pass a scene")
         raise ValueError(
             f"{caller}: robot {tree.name!r} has no enabled collision pair: pass a scene, or enable pairs by "
             f"with_collision_pairs"
@@ -222,18 +228,18 @@ def _check_fields(caller: str, a: str, shape_a: Shape, b: str, shape_b: Shape) -
 
 
 def _by_names(
-    caller: str, shapes: tuple[LinkShape, ...], scene: Scene, pairs: Iterable[tuple[str, str]]
+    caller: str, shapes: tuple[LinkShape, ...], scene: Scene, pairs: Pairs | str
 ) -> tuple[list[tuple[int, int]], list[tuple[int, str]]]:
     """Return the pairs that names select: pairs of the robot's shapes, and pairs of a shape and an obstacle.
 
     The name of a link selects all its shapes.
     """
-    of: dict[str, list[int]] = {}
+    shapes_by_name: dict[str, list[int]] = {}
     for k, shape in enumerate(shapes):
         for name in {shape.name, shape.link}:
-            of.setdefault(name, []).append(k)
+            shapes_by_name.setdefault(name, []).append(k)
     example = [(shapes[-1].link, [*scene.names, shapes[0].link][0])]
-    expected = f"{caller}: pairs: expected pairs of names, as in {example!r}"
+    expected = f"{caller}: pairs: expected pairs of names, as in {example!r}, 'self' or 'scene'"
     if isinstance(pairs, str) or not isinstance(pairs, Iterable):
         raise ValueError(f"{expected}, got {pairs!r}")
     self_pairs: dict[tuple[int, int], None] = {}
@@ -242,19 +248,21 @@ def _by_names(
         if isinstance(pair, str) or not hasattr(pair, "__len__") or len(pair) != 2:
             raise ValueError(f"{expected}, got {pair!r}")
         for name in pair:
-            if name not in of and name not in scene:
-                raise UnknownNameError("link with a collision shape, or obstacle,", name, [*of, *scene.names])
-            if name in of and name in scene:
+            if name not in shapes_by_name and name not in scene:
+                raise UnknownNameError(
+                    "link with a collision shape, or obstacle,", name, [*shapes_by_name, *scene.names]
+                )
+            if name in shapes_by_name and name in scene:
                 raise ValueError(f"{caller}: pairs: {name!r} is the name of a link and of an obstacle")
         a, b = pair
         if a in scene and b in scene:
             raise ValueError(f"{caller}: pairs: {a!r} and {b!r} are both obstacles")
         if a in scene or b in scene:
             link, name = (b, a) if a in scene else (a, b)
-            with_scene |= dict.fromkeys((k, name) for k in of[link])
+            with_scene |= dict.fromkeys((k, name) for k in shapes_by_name[link])
             continue
-        for i in of[a]:
-            for j in of[b]:
+        for i in shapes_by_name[a]:
+            for j in shapes_by_name[b]:
                 if shapes[i].body == shapes[j].body:
                     raise ValueError(
                         f"{caller}: pairs: {a!r} and {b!r} are on the same body and do not move relative to each other"

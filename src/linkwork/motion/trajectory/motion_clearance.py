@@ -100,19 +100,20 @@ def _pairs_by_section(trajectory: Any, scene: Any, pairs: Any) -> list[tuple[Sec
     if all(section.robot is None for section in sections):
         return [(section, pairs) for section in sections]
     by_section: list[list[Any]] = [[] for _ in sections]
-    for selected in [None] if pairs is None else [[pair] for pair in pairs] or [[]]:
+    is_group = pairs is None or isinstance(pairs, str)
+    for selected in [pairs] if is_group else [[pair] for pair in pairs] or [[]]:
         errors = []
         for section, known in zip(sections, by_section, strict=True):
             robot = trajectory.robot if section.robot is None else section.robot
             try:
                 robot._pair_selection("clearance", scene, selected)
-                known += [None] if selected is None else selected
+                known += [selected] if is_group else selected
             except ValueError as error:
                 errors.append(error)
         if len(errors) == len(sections):
             raise errors[-1]
     with_pairs = [(section, known) for section, known in zip(sections, by_section, strict=True) if known]
-    return [(section, None if pairs is None else known) for section, known in with_pairs]
+    return [(section, pairs if is_group else known) for section, known in with_pairs]
 
 
 class _Nearest:

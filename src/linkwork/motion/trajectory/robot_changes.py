@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from bisect import bisect_right
 from collections.abc import Collection, Iterable, Sequence
-from typing import Any, Self
+from typing import Any, Literal, Self
 
 import numpy as np
 
@@ -77,7 +77,11 @@ class RobotChanges:
 
     @public(tolerance=positive)
     def clearance(
-        self, scene: Scene | None = None, *, tolerance: float = 1e-3, pairs: Iterable[tuple[str, str]] | None = None
+        self,
+        scene: Scene | None = None,
+        *,
+        tolerance: float = 1e-3,
+        pairs: Iterable[tuple[str, str]] | Literal["self", "scene"] | None = None,
     ) -> MotionClearance:
         """Return the least distance of collision shapes over all times, with the pair, the time and a lower bound.
 
