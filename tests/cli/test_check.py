@@ -143,3 +143,19 @@ def test_hints_about_files_name_options_of_the_command_line(linkwork, urdf):
       <joint name="k" type="continuous"><parent link="a"/><child link="c"/><mimic joint="j"/></joint></robot>"""
     assert "--mimic coupled" in linkwork("info", urdf(fingers)).err
     assert "--xacro expands it" in linkwork("info", urdf("<robot/>", "arm.urdf.xacro")).err
+
+
+def test_several_files_are_checked_and_the_largest_exit_code_is_returned(linkwork, tmp_path):
+    missing = str(tmp_path / "missing.urdf")
+    ran = linkwork("check", "double_pendulum", "arm6")
+    assert ran.code == 0
+    assert ran.out == "".join(
+        f"{line}{name}:\n{linkwork('check', name).out}" for line, name in (("", "double_pendulum"), ("\n", "arm6"))
+    )
+    ran = linkwork("check", "--beside", "mujoco", "double_pendulum", missing, "arm6")
+    assert ran.code == 3 and ran.err == f"linkwork: error: cannot read {missing}: No such file or directory\n"
+    assert "arm6: no findings" in ran.out
+    data = json.loads(linkwork("check", missing, "arm6", "--json").out)
+    assert [*data] == ["linkwork", "files"] and data["files"][0]["exit_code"] == 3
+    alone = json.loads(linkwork("check", "arm6", "--json").out)
+    assert {"linkwork": data["linkwork"], **data["files"][1]} == alone

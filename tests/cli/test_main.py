@@ -189,7 +189,7 @@ class TestUsage:
             files = [x.dest for x in parser._actions if not x.option_strings and x.choices is None]
             required = [x.option_strings[0] for x in parser._actions if x.required and x.option_strings]
             for action in parser._actions if files else ():
-                if action.nargs != "+":
+                if action.nargs != "+" or not action.option_strings:
                     continue
                 option, robots = action.option_strings[0], {name: f"2{name}.urdf" for name in files}
                 form = action.type
@@ -210,7 +210,8 @@ class TestUsage:
                     [option, *values, *robots.values(), "--strict"],
                 ):
                     parsed = vars(parser.parse_args([*fixed, *order]))
-                    assert {name: parsed[name] for name in robots} == robots, (command, order)
+                    read = {name: parsed[name] for name in robots}
+                    assert read == {name: [x] if isinstance(read[name], list) else x for name, x in robots.items()}, order
                     result = parsed[action.dest]
                     assert (result[0] if isinstance(result[0], list) else result) == values, (command, order)
                     tried.add(option)

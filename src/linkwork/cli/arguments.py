@@ -41,11 +41,14 @@ __all__ = [
 ]
 
 
-def add_robot(parser: argparse.ArgumentParser, *, optional: bool = False) -> None:
-    """Add the arguments that name a robot, and the options with which `linkwork.load` reads it."""
+def add_robot(parser: argparse.ArgumentParser, *, nargs: str | None = None) -> None:
+    """Add the arguments that name a robot, and the options with which `linkwork.load` reads it.
+
+    ``nargs`` of the file is that of argparse: "?" for an optional one, "+" for several.
+    """
     parser.add_argument(
         "file",
-        nargs="?" if optional else None,
+        nargs=nargs,
         metavar="FILE",
         help="a robot file, - for standard input, or the name of a built-in robot (see `robots`)",
     )

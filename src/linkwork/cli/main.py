@@ -26,8 +26,8 @@ from linkwork.cli.output import (
     Terminal,
     UsageExit,
     as_options,
+    error_data,
     escaped,
-    issue_data,
     with_options,
 )
 from linkwork.cli.parser import CommandParser
@@ -109,9 +109,7 @@ def _run(words: Sequence[str], terminal: Terminal) -> int:
 def _reported(words: Sequence[str], terminal: Terminal, error: CommandError) -> int:
     """Return the exit code of an error, after its document (with ``--json``) or the warnings about its file."""
     if "--json" in words:
-        problems = {name: [*map(issue_data, getattr(error, name))] for name in ("issues", "warnings")}
-        about = {"linkwork": __version__, "error": str(error), "exit_code": error.code, **problems}
-        terminal.out.json(about)
+        terminal.out.json({"linkwork": __version__, **error_data(error)})
         terminal.out.flush()
     else:
         terminal.issues(error.warnings)

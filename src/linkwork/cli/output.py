@@ -65,6 +65,12 @@ class CommandError(Exception):
         self.code, self.issues, self.warnings = code, issues, warnings
 
 
+def error_data(error: CommandError) -> dict[str, Any]:
+    """Return an error as plain data for JSON."""
+    problems = {name: [*map(issue_data, getattr(error, name))] for name in ("issues", "warnings")}
+    return {"error": str(error), "exit_code": error.code, **problems}
+
+
 class UsageExit(SystemExit):
     """The end of a command with wrong arguments, after the message has been printed."""
 

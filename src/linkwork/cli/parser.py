@@ -129,12 +129,12 @@ class CommandParser(argparse.ArgumentParser):
         slots = [action for action in self._actions if not action.option_strings]
         required = [action for action in self._actions if action.option_strings and action.required]
         words = [f"{x.option_strings[0]} {x.metavar or x.dest.upper()}" for x in required]
-        return " ".join([self.prog, *(str(x.metavar or x.dest.upper()) for x in slots), *words, "[options]"])
+        return " ".join([self.prog, *map(_slot_text, slots), *words, "[options]"])
 
     def error(self, message: str) -> NoReturn:
         """Print a line of usage and the error, and end with code 2; ``--help`` lists the options."""
         slots = [action for action in self._actions if not action.option_strings]
-        files = "".join(f" {action.metavar or action.dest.upper()}" for action in slots)
+        files = "".join(f" {_slot_text(action)}" for action in slots)
         usage = f"usage: {self.prog}{files} [options]; {self.prog} --help lists the options\n"
         self._print_message(f"{usage}{self.prog}: error: {message}\n", sys.stderr)
         raise UsageExit(message)
@@ -177,7 +177,8 @@ class CommandParser(argparse.ArgumentParser):
                 continue
             missing = len(slots) - len(positional) - sum(len(beside) for _, _, beside in groups)
             needed = missing - sum(slot.nargs == "?" for slot in slots)
-            length = _words_of(action, chosen, missing, needed)
+            takes_several = any(slot.nargs == "+" for slot in slots)
+            length = _words_of(action, chosen, len(chosen) if takes_several else missing, needed)
             files += chosen[length:]
             del chosen[length:]
         positional = [*(word for *_, files in groups for word in files), *positional]
@@ -197,6 +198,11 @@ class CommandParser(argparse.ArgumentParser):
     def _is_option(self, word: str) -> bool:
         known = word.partition("=")[0] in self._option_string_actions
         return known or (word[:1] == "-" and word != "-" and " " not in word and not _NEGATIVE_NUMBER.match(word))
+
+
+def _slot_text(action: argparse.Action) -> str:
+    """Return the text of a positional argument in a line of usage."""
+    return f"{action.metavar or action.dest.upper()}{' ...' if action.nargs == '+' else ''}"
 
 
 def _words_of(action: argparse.Action, words: Sequence[str], missing: int, needed: int) -> int:

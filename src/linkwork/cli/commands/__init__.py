@@ -11,8 +11,8 @@ COMMANDS: dict[str, str] = {
     "info": "show a robot's tree, joints and links, and problems of its file",
     "view": "show a robot in the browser with sliders of its joints, or write a page, a model or a picture of it",
     "check": (
-        "check a robot: what is physically odd about its masses, inertias, shapes and limits; degrees of freedom, "
-        "redundant or inconsistent constraints"
+        "check robots: what is physically odd about their masses, inertias, shapes and limits; degrees of freedom, "
+        "redundant or inconsistent constraints; the exit code of several files is the largest"
     ),
     "check-scene": "check a file of obstacles: its keys, sizes and overlaps, and collisions with a robot",
     "compare": "compare two robots by the names of their links and joints, and print what differs",

@@ -1,4 +1,4 @@
-"""`linkwork check`: what is physically odd about a robot, and whether its constraints and limits can be satisfied.
+"""`linkwork check`: what is physically odd about robots, and whether their constraints and limits can be satisfied.
 
 Exit codes: 1 if the constraints cannot be satisfied, for findings that are errors, for a difference from a library of
 ``--beside``, and with ``--strict`` or ``--fail-on-warning`` for warnings; others as for all commands.
@@ -15,12 +15,13 @@ from typing import Any, Literal
 import numpy as np
 
 from linkwork import Robot, __version__
-from linkwork.cli.arguments import FAILED, add_json, add_meshes, add_robot, floats, robot_of, with_meshes
+from linkwork.cli.arguments import FAILED, CommandError, add_json, add_meshes, add_robot, floats, robot_of, with_meshes
 from linkwork.cli.commands.compare import add_beside, add_sampling, compared_with_libraries
 from linkwork.cli.output import (
     Terminal,
     as_options,
     columns_of,
+    error_data,
     escaped,
     finite,
     folded,
@@ -37,7 +38,7 @@ __all__ = ["add_arguments", "mobility_data", "mobility_lines", "run"]
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    add_robot(parser)
+    add_robot(parser, nargs="+")
     add_meshes(parser)
     add_beside(parser)
     add_sampling(parser)
@@ -50,16 +51,41 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(arguments: argparse.Namespace, terminal: Terminal) -> int:
+    """Check each file.  The exit code is the largest of all files."""
+    files: list[str] = arguments.file
+    if len(files) == 1:
+        data, code = _checked(arguments, files[0], terminal)
+        if arguments.json:
+            terminal.out.json({"linkwork": __version__, **data})
+        return code
+    checked = []
+    for k, file in enumerate(files):
+        if not arguments.json:
+            terminal.out.lines([*([""] if k else []), f"{escaped(file)}:"])
+        try:
+            checked.append(_checked(arguments, file, terminal))
+        except CommandError as error:
+            terminal.error(str(error))
+            checked.append(({"file": file, **error_data(error)}, error.code))
+    if arguments.json:
+        terminal.out.json({"linkwork": __version__, "files": [data for data, _ in checked]})
+    return max(code for _, code in checked)
+
+
+def _checked(arguments: argparse.Namespace, file: str, terminal: Terminal) -> tuple[dict[str, Any], int]:
+    """Print the report of one file, or return it as plain data with ``--json``; return also its exit code."""
+    arguments = argparse.Namespace(**{**vars(arguments), "file": file})
     robot = robot_of(arguments, replace(terminal, is_quiet=True))  # the warnings are in the report
     result = _mobility(robot)
     beyond = _beyond_limits(robot, result.q) if result.assembled else []
     model = (with_meshes(robot, arguments) if arguments.meshes else robot).check_model()
     beside = compared_with_libraries(robot, arguments)
+    data: dict[str, Any] = {}
     if arguments.json:
-        about = {"linkwork": __version__, "file": robot.tree.source, "floating_base": floats(robot)}
+        about = {"file": robot.tree.source, "floating_base": floats(robot)}
         repairs = [issue_data(issue) for issue in robot.report.warnings]
         data = {**about, **mobility_data(result), "beyond_limits": beyond, "repairs": repairs, "model": model.as_dict()}
-        terminal.out.json({**data, "beside": [comparison.as_dict() for comparison in beside]})
+        data |= {"beside": [comparison.as_dict() for comparison in beside]}
     else:
         columns = columns_of(terminal.out)
         terminal.out.lines([*_text(robot, result, beyond, columns), "", *_with_repairs(model, robot).lines(columns)])
@@ -67,7 +93,8 @@ def run(arguments: argparse.Namespace, terminal: Terminal) -> int:
             terminal.out.lines(["", *comparison.lines(columns)])
     is_odd = model.errors or (arguments.strict and model.warnings)
     is_odd = is_odd or (arguments.fail_on_warning and (model.warnings or robot.report.repairs))
-    return 0 if result.assembled and not is_odd and all(comparison.same for comparison in beside) else FAILED
+    is_right = result.assembled and not is_odd and all(comparison.same for comparison in beside)
+    return data, 0 if is_right else FAILED
 
 
 def _mobility(robot: Robot) -> Mobility:

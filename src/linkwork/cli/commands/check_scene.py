@@ -45,7 +45,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "scene", metavar="SCENE", help="a file of obstacles: YAML, JSON, or MoveIt's text format (.scene)"
     )
-    add_robot(parser, optional=True)
+    add_robot(parser, nargs="?")
     add_meshes(parser)
     add_configuration(parser)
     add_json(parser)
