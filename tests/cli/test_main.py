@@ -211,7 +211,8 @@ class TestUsage:
                 ):
                     parsed = vars(parser.parse_args([*fixed, *order]))
                     read = {name: parsed[name] for name in robots}
-                    assert read == {name: [x] if isinstance(read[name], list) else x for name, x in robots.items()}, order
+                    listed = {name: [x] if isinstance(read[name], list) else x for name, x in robots.items()}
+                    assert read == listed, (command, order)
                     result = parsed[action.dest]
                     assert (result[0] if isinstance(result[0], list) else result) == values, (command, order)
                     tried.add(option)
