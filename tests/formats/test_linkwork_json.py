@@ -15,7 +15,7 @@ import pytest
 
 import linkwork as lw
 from formats.saved_robots import everything
-from linkwork import constraints, joints, shapes
+from linkwork import constraints, force_elements, joints, shapes
 from linkwork.compiler.cache.function_content import content_digest
 from linkwork.errors import Issue, ModelError, ModelWarning
 from linkwork.formats import parse_robot, robot_text
@@ -120,6 +120,14 @@ class Turn(joints.Revolute):
     """A user's joint type."""
 
 
+class Train(constraints.Gear):
+    """A user's constraint."""
+
+
+class Band(force_elements.SpringDamper):
+    """A user's force element."""
+
+
 def test_content_that_a_saved_robot_cannot_represent_is_refused_before_writing(tmp_path: Path) -> None:
     robot = lw.load("double_pendulum")
     hinge = robot.tree.bodies[0]
@@ -135,6 +143,14 @@ def test_content_that_a_saved_robot_cannot_represent_is_refused_before_writing(t
             "link 'lower_rod': its shape Ring is not one of linkwork.shapes",
         ),
         (constrained_robot, "constraint 'held'"),
+        (
+            robot.with_constraints(Train("shoulder", "elbow", ratio=2.0)),
+            "its kind Train is not one of linkwork.constraints, so it cannot be written",
+        ),
+        (
+            robot.with_force_elements(Band("upper_rod", "tip", stiffness=3.0, name="band")),
+            "force element 'band': its kind Band is not one of linkwork.force_elements",
+        ),
     ):
         with pytest.raises(TypeError, match=said):
             bad.save(path)
@@ -176,6 +192,7 @@ def test_json_files_without_a_saved_robot_are_errors_with_a_hint(tmp_path: Path)
         ('{"linkwork": 2, "robots": []}', "VERSION", "later version"),
         ('{"linkwork": true}', "VERSION", None),
         ('{"linkwork": "1"}', "VERSION", None),
+        ('{"linkwork": 0.5}', "VERSION", None),
     ):
         (issue,) = issues(text)
         assert issue.code == code and (hint is None) == (issue.hint is None) and (hint or "") in (issue.hint or "")
@@ -186,6 +203,8 @@ def test_json_files_without_a_saved_robot_are_errors_with_a_hint(tmp_path: Path)
 
 GONE = object()
 REVERSED = object()
+PLACED = "bodies[upper_rod]/placement"
+BALL = {"shape": {"type": "sphere", "radius": 0.1}}
 EDITS: list[tuple[str, Any, str, str]] = [
     ("name", GONE, "KEY_MISSING", ""),
     ("colour", 1, "UNKNOWN_KEY", "colour"),
@@ -228,6 +247,24 @@ EDITS: list[tuple[str, Any, str, str]] = [
     ("disabled_collisions", [{"links": ["tip", "hand"]}], "UNKNOWN_LINK", "disabled_collisions[0]/links[1]"),
     ("enabled_collisions", [["tip"]], "ARITY", "enabled_collisions[0]"),
     ("actuators", [{"name": "m", "kind": "motor", "joint": "elbw"}], "UNKNOWN_JOINT", "actuators[m]"),
+    ("bodies 0 limits", {"lower": []}, "ARITY", "bodies[upper_rod]/limits/lower"),
+    ("bodies 0 placement", {"quaternion_wxyz": [0, 0.6, 0.8, 3e-3]}, "QUAT_NORM", f"{PLACED}/quaternion_wxyz"),
+    ("bodies 0 placement", {"rotation": [[1, 0, 0], [0, 0, 1], [0, 1, 0]]}, "ROTATION", f"{PLACED}/rotation"),
+    ("bodies 0 damping", 1.000001e20, "MAGNITUDE", "bodies[upper_rod]/damping"),
+    ("directions", [{"name": "d", "on": "tip", "vector": [0, 0, 1.000000005]}], "AXIS_NORM", "directions[d]"),
+    ("frames 1 visuals", [3], "DATA_TYPE", "frames[upper_rod]/visuals[0]"),
+    ("frames 1 visuals", [BALL | {"material": 3}], "DATA_TYPE", "frames[upper_rod]/visuals[0]/material"),
+    ("disabled_collisions", [{"reason": "User"}], "KEY_MISSING", "disabled_collisions[0]"),
+    ("force_elements", [{"kind": "spring_damper", "name": "s", "a": "tip"}], "KEY_MISSING", "force_elements[s]"),
+]
+ACCEPTED: list[tuple[str, Any]] = [
+    ("bodies 0 limits", {"lower": 0.25, "upper": 0.25}),
+    ("bodies 0 placement", {"quaternion_wxyz": [0, 0.6, 0.8, 1e-3]}),
+    ("bodies 0 damping", 1e20),
+    ("bodies 0 damping", [0.3]),
+    ("directions", [{"name": "d", "on": "tip", "vector": [0, 0, 1.0000000005]}]),
+    ("frames 1 visuals", [BALL | {"material": {"rgba": [0.1, 0.2, 0.3, 1]}}]),
+    ("frames 1 visuals", [BALL | {"material": None}]),
 ]
 
 
@@ -250,6 +287,11 @@ def test_wrong_edits_of_a_saved_robot_are_named_by_element() -> None:
         first = issues(edited(where, value))[0]
         assert (first.code, first.where.element or "") == (code, element), str(first)
         assert first.where.line == 1 and len(str(first)) < 1000
+
+
+def test_values_of_a_saved_robot_at_their_limits_are_accepted() -> None:
+    for where, value in ACCEPTED:
+        assert parse_robot(json.dumps(edited(where, value))).name == "double_pendulum", where
 
 
 def test_errors_of_saved_robots_have_lines_and_are_reported_together() -> None:
