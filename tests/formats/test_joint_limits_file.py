@@ -80,6 +80,7 @@ def test_limits_are_read_from_json_and_from_files_of_parameters():
         ("has_velocity_limits: true", "has_velocity_limits: 1", "DATA_TYPE", 5),
         ("min_position: -1\n", "min_position: 3\n", "LIMIT_ORDER", 17),
         ("min_position: -1.25", "min_position: 1e6", "LIMIT_ORDER", 10),
+        ("joint_limits:\n", "joint_limits:\n  wrist: 3\n", "DATA_TYPE", None),
     ],
 )
 def test_invalid_limits_in_a_file_are_errors_with_a_line(before, after, code, line):

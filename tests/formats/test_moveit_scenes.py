@@ -156,6 +156,9 @@ BAD = {  # what is replaced: by what, the message, and the line of the error
     "2.5 1.25 0.3\n": ("2.5 1.25\n", "expected a color: .* 4 numbers, and the object ends", 9),
     "box\n": ("bxo\n", r"the type of a shape \(.*got 'bxo'", 4),
     "0 0 4.16377e-05 1\n": ("0 0 1 1\n", "expected a unit quaternion", 7),
+    "0 4.16377e-05 1\n": ("0 0.1 1\n", "expected a unit quaternion .* its norm is 1.00498756", 7),
+    "* can\n2\ncylinder\n": ("* can\n1000000000\ncylinder\n", "an integer, got '1000000000'", 10),
+    "* can\n2\ncyl": ("* can\n999999999\ncyl", "the number of shapes, at most .*, got 999999999", 10),
     "cylinder\n0.02 0.1": ("cylinder\n0.02 -0.1", "cylinder: .*positive", 11),
     "* can\n2": ("* can\ntwo", "the number of shapes, an integer, got 'two'", 10),
     "* can\n2\n": ("* can\n3\n", "expected the type of a shape, and the object ends", 21),
@@ -176,6 +179,26 @@ def test_broken_moveit_scene_files_are_refused(old, tmp_path):
     with pytest.raises(ModelError, match=message) as caught:
         lw.load_scene(written(tmp_path, OLD.replace(old, new, 1)))
     assert caught.value.line == line
+
+
+def test_broken_meshes_and_planes_in_moveit_scenes_are_refused(tmp_path):
+    for old, new, message, line in (
+        ("1 2 3\n", "1 2 4\n", "expected indices of vertices from 0 to 3, got 4", 20),
+        ("4 4\n0", "4 0\n0", "expected at least one triangle of a mesh", 12),
+        ("4 4\n0", "4 9\n0", "the object ends|an integer, got", None),
+        ("0 0 2 1\n", "0 0 0 1\n", "expected a normal of a plane that is not zero", 36),
+    ):
+        with pytest.raises(ModelError, match=message) as caught:
+            lw.load_scene(written(tmp_path, NEW.replace(old, new, 1)))
+        assert line is None or caught.value.line == line
+    text = OLD.replace("0 0 4.16377e-05 1\n", "0 0 0.03 1\n")  # its norm is 1.00045
+    assert (
+        np.abs(
+            poses(lw.load_scene(written(tmp_path, text)))["left wall"][:3, :3]
+            - matrix(0, 0, 0.03, 1, (0, 0, 0))[:3, :3]
+        ).max()
+        < 1e-15
+    )
 
 
 CHANGED = ("", "0", "-1", "1e400", "9999999999", "\n", "*", ".", "mesh", "é", "nan")

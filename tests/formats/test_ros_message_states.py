@@ -100,7 +100,12 @@ def test_damaged_messages_name_the_value_and_the_joint() -> None:
         inner[path[-1]] = value
         return result
 
+    def unit(norm: float) -> dict[str, float]:
+        return {"x": 0.48 * norm, "y": 0.6 * norm, "z": 0.0, "w": -0.64 * norm}
+
     plain, multi = "joint_trajectory", "multi_dof_joint_trajectory"
+    rounded = read(FLOATING, edited(multi, "points", 0, "transforms", 0, "rotation", value=unit(1.0005)))
+    assert np.linalg.norm(rounded.q[0, :4]) == pytest.approx(1.0, abs=1e-15)
     for document, text in (
         (edited(plain, "joint_names", value=[first, first]), rf"joint '{first}' is listed twice"),
         (edited(plain, "joint_names", value=[first, second, second]), rf"joint '{second}' is listed twice"),
@@ -126,6 +131,14 @@ def test_damaged_messages_name_the_value_and_the_joint() -> None:
             "rotation: expected a unit quaternion",
         ),
         (edited(multi, "points", 0, "transforms", 0, "rotation", "v", value=7.0), "'v'"),
+        (edited(multi, "points", 0, "transforms", 0, "rotation", value=unit(1.005)), "expected a unit quaternion"),
+        (edited(multi, "points", 0, "transforms", 0, "rotation", value=3), "rotation: expected an object"),
+        (edited(multi, "points", 0, "transforms", 0, value=3), "expected an object"),
+        (edited(plain, value=3), "joint_trajectory: expected an object"),
+        (edited(plain, value={"points": message[plain]["points"]}), "the key 'joint_names' is missing"),
+        (edited(plain, value={"joint_names": [first, second]}), "the key 'points' is missing"),
+        (edited(plain, "points", 1, value=3), "expected an object"),
+        (edited(plain, "points", 1, "time_from_start", value="soon"), "time_from_start: expected an object"),
         ({"joint_names": [], "points": []}, "expected points of a trajectory, got none"),
     ):
         with pytest.raises(ModelError, match=text):
@@ -133,9 +146,12 @@ def test_damaged_messages_name_the_value_and_the_joint() -> None:
     for times, text in (
         (T * 1e-9, "times of a message must differ by at least 1 ns"),
         (T * 2.2e9, "times of a message are below"),
+        (T * (2**31 - 1), "times of a message are below 2147483647 s"),
     ):
         with pytest.raises(ValueError, match=text):
             trajectory_message(FLOATING.tree, times, q, v, a)
+    last = trajectory_message(FLOATING.tree, T * (2**31 - 2), q, v, a)[plain]["points"][-1]
+    assert last["time_from_start"] == {"sec": 2**31 - 2, "nanosec": 0}
     with pytest.raises(TypeError, match="a JointTrajectory has no joints with several degrees of freedom"):
         trajectory_message(FLOATING.tree, T, q, v, a, message="JointTrajectory")
     ball = FLOATING.with_joint(FLOATING.joint(first).with_type(lw.joints.Spherical()))

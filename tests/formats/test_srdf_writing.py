@@ -6,7 +6,9 @@ import numpy as np
 import pytest
 
 import linkwork as lw
+from linkwork._util import own_code
 from linkwork.errors import ModelError, ModelWarning
+from linkwork.formats import srdf_writing
 from linkwork.model.random_tree import random_tree
 
 ROTORS = """<robot name="arm6"><rotor_params>
@@ -75,6 +77,23 @@ def test_velocities_and_controls_of_states_are_reported_as_lost(tmp_path):
         ValueError, match=r"to_srdf: path: expected a file named \.srdf, got 'a\.urdf'; use robot\.to_urdf"
     ):
         robot.to_srdf("a.urdf")
+
+
+def test_srdf_with_too_many_pairs_of_welded_links_is_refused(tmp_path, monkeypatch):
+    robot = lw.load("arm6")
+    for name in "abc":
+        robot = robot.with_attached(name, robot.frames[-1], lw.shapes.Sphere(0.02))
+    robot.to_srdf(tmp_path / "all.srdf")
+    count = (tmp_path / "all.srdf").read_text().count('reason="Adjacent"')
+    assert count >= 3
+    monkeypatch.setattr(own_code, "_replaced", {})
+    for limit in (count, count - 1):
+        monkeypatch.setattr(srdf_writing, "MAX_PAIRS", limit)
+        if limit == count:
+            robot.to_srdf(tmp_path / "again.srdf")
+        else:
+            with pytest.raises(ValueError, match=rf"more than {limit} pairs of links that never move relative"):
+                robot.to_srdf(tmp_path / "again.srdf")
 
 
 def test_rotors_of_srdf_become_the_armature_and_gear_ratio_of_pinocchio(tmp_path):
