@@ -304,16 +304,27 @@ def test_printed_table_has_the_whole_names_of_features_in_aligned_columns():
     result = SimpleNamespace(
         cost=0.5,
         explain=lambda: "solved",
-        problem=SimpleNamespace(terms=terms),
+        problem=SimpleNamespace(terms=terms, _limits_left_out=lambda: ["torques"]),
         residuals={name: np.array([0.25]) for name in names},
         violations={names[0]: 0.25},
         multipliers={names[0]: np.array([-3.0])},
         _prepared=SimpleNamespace(program=SimpleNamespace(units=[1.0]), cost_unit=2.0),
     )
-    head, *rows = result_table(result).splitlines()[1:4]
+    _, head, *rows, _, left_out = result_table(result).splitlines()
+    assert left_out == "limits of the robot that the problem leaves out: torques; add_limits(torques=True)"
     assert [row.rstrip()[: len(name)] for row, name in zip(rows, names, strict=True)] == [*names]
     assert {row.index(kind) for row, kind in zip(rows, ("equality", "cost"), strict=True)} == {head.index("kind")}
     assert len(rows[0]) == len(head) and rows[0].endswith(" 3")
+
+
+def test_problems_know_the_limits_of_the_robot_that_they_leave_out():
+    robot = lw.load("double_pendulum")
+    assert np.isfinite(robot.velocity_limits).all() and np.isfinite(robot.effort_limits).all()
+    assert np.isinf(robot.lower).all() and np.isinf(robot.acceleration_limits).all()
+    problem = lw.TrajectoryProblem(robot, num_steps=4)
+    assert problem._limits_left_out() == ["velocities", "torques"]
+    assert problem.add_limits()._limits_left_out() == ["torques"]
+    assert problem.add_limits(velocities=2.0, torques=True)._limits_left_out() == []
 
 
 def test_empty_batches_of_trajectory_problems_have_empty_results(reaching):

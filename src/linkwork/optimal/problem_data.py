@@ -15,7 +15,7 @@ from linkwork.optimal.algorithms.path_nlp import PathProgram, PathTerm
 from linkwork.optimal.algorithms.path_window import PathWindow
 from linkwork.optimal.features import ConstraintForce, Feature, PathContact, UnactuatedFeature
 from linkwork.optimal.features.feature import DEEPEST
-from linkwork.optimal.problem_terms import DecisionVariable, ProblemTerm
+from linkwork.optimal.problem_terms import LIMITS, DecisionVariable, ProblemTerm
 
 __all__ = ["ProblemData", "bind_feature"]
 
@@ -86,6 +86,12 @@ class ProblemData:
         if not bound.component_names and not empty:
             raise ValueError(f"{caller}: {feature.name!r}: the feature has no components for this robot")
         return bound
+
+    def _limits_left_out(self) -> list[str]:
+        """Return the arguments of `add_limits` for limits that the robot has and no term of the problem."""
+        known = {type(term.feature) for term in self.terms}
+        left = [(kind, argument) for kind, argument in LIMITS.items() if kind not in known]
+        return [argument for kind, argument in left if self._bound("add_limits", kind(), empty=True).component_names]
 
     def _program(
         self, started: bool, moves_at_start: bool = False, robot_parameters: tuple[Parameter, ...] = ()

@@ -216,6 +216,9 @@ def result_table(result: Any) -> str:
     lengths = {unit for unit in result._prepared.program.units if unit != 1.0}
     units = [f"costs in {result._prepared.cost_unit:.3g}", *(f"lengths in {unit:g}" for unit in lengths)]
     lines.append(f"units of the search: {', '.join(units)}")
+    if left := result.problem._limits_left_out():
+        options = ", ".join(f"{argument}=True" for argument in left)
+        lines.append(f"limits of the robot that the problem leaves out: {', '.join(left)}; add_limits({options})")
     return "\n".join(lines)
 
 
