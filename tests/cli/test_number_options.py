@@ -99,7 +99,7 @@ def test_defaults_in_the_help_of_options_are_those_of_the_parser(command: str) -
             assert float(stated[1]) == float(option.default), (option.option_strings, option.help)
 
 
-def test_numbers_of_options_have_units_of_their_kind() -> None:
+def test_option_values_have_units_of_their_kind() -> None:
     simulated, planned, mapped = readers("simulate"), readers("plan"), readers("map")
     assert simulated["--duration"]("100ms") == simulated["--duration"]("0.1") == 0.1
     assert simulated["--dt"]("2ms") == 0.002 and planned["--time-limit"]("2min") == 120.0

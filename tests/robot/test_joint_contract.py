@@ -104,8 +104,8 @@ def test_results_of_the_wrong_shape_or_rank_and_unequal_joints_are_named() -> No
         return [first, first, first, first, last]
 
     def nearly_repeated(self: Hinge, q: Any) -> Any:
-        first, second, *others = plain(self, q)
-        return [first, first + second * 5e-9, *others]
+        first, second, *following = plain(self, q)
+        return [first, first + second * 5e-9, *following]
 
     def long(self: Hinge, rng: Any, lower: Any, upper: Any, size: Any) -> Any:
         return drawn_once(self, rng, lower, upper, (*size, 1))

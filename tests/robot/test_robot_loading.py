@@ -167,15 +167,15 @@ def test_load_uses_the_nearest_physical_inertia_on_request():
 
 def test_multiples_of_the_robots_own_inertias_are_accepted_and_others_checked():
     with pytest.warns(ModelWarning, match="the largest exceeds the sum of the others"):
-        given = loaded(arm(IMPOSSIBLE))
-    (own,) = given.parameters("inertia:b").values()
-    heavier = given.with_parameters({"inertia:b": 1.2 * own})
-    np.testing.assert_allclose(heavier.mass_matrix([0.3]), 1.2 * given.mass_matrix([0.3]), rtol=1e-12)
+        impossible = loaded(arm(IMPOSSIBLE))
+    (own,) = impossible.parameters("inertia:b").values()
+    heavier = impossible.with_parameters({"inertia:b": 1.2 * own})
+    np.testing.assert_allclose(heavier.mass_matrix([0.3]), 1.2 * impossible.mass_matrix([0.3]), rtol=1e-12)
     changed = own + np.eye(10)[9]
     with pytest.raises(ValueError, match=r"own, which load\(path, inertia=\"nearest\"\) repairs"):
-        given.with_parameters({"inertia:b": changed})
+        impossible.with_parameters({"inertia:b": changed})
     with pytest.raises(ValueError, match="unphysical inertial parameters"):
-        given.with_parameters({"inertia:b": -own})
+        impossible.with_parameters({"inertia:b": -own})
 
 
 def test_factors_of_a_bodys_inertia_scale_all_its_links_and_other_changes_its_own_link():
@@ -187,21 +187,21 @@ def test_factors_of_a_bodys_inertia_scale_all_its_links_and_other_changes_its_ow
     for number in ('"1"', '"2"', '"4"'):
         dummy = dummy.replace(number, f'{number[:2]}e-6"')
     with pytest.warns(ModelWarning, match="the largest exceeds the sum of the others"):
-        given = loaded(dummy.replace("</robot>", heavy))
-    whole, names = given.parameters("inertia")["inertia"], ("b", "w")
-    lighter = given.with_parameters({"inertia": 0.8 * whole})
+        impossible = loaded(dummy.replace("</robot>", heavy))
+    whole, names = impossible.parameters("inertia")["inertia"], ("b", "w")
+    lighter = impossible.with_parameters({"inertia": 0.8 * whole})
     for name in names:
-        expected = 0.8 * given.parameters(f"inertia:{name}")[f"inertia_{name}"]
+        expected = 0.8 * impossible.parameters(f"inertia:{name}")[f"inertia_{name}"]
         np.testing.assert_allclose(lighter.parameters(f"inertia:{name}")[f"inertia_{name}"], expected, rtol=1e-12)
     np.testing.assert_allclose(lighter.parameters("inertia")["inertia"], 0.8 * whole, rtol=1e-12, atol=1e-15)
-    np.testing.assert_allclose(lighter.mass_matrix([0.3]), 0.8 * given.mass_matrix([0.3]), rtol=1e-12)
-    assert given.with_parameters({"inertia": whole}) == given
+    np.testing.assert_allclose(lighter.mass_matrix([0.3]), 0.8 * impossible.mass_matrix([0.3]), rtol=1e-12)
+    assert impossible.with_parameters({"inertia": whole}) == impossible
     load = np.array([2.0, 0.2, 0.0, 0.0, 0.1, 0.0, 0.0, 0.1, 0.0, 0.1])
-    loaded_robot = given.with_parameters({"inertia": whole + load})
+    loaded_robot = impossible.with_parameters({"inertia": whole + load})
     assert loaded_robot.link("b").mass == pytest.approx(2.0 + 2e-6) and loaded_robot.link("w").mass == 16.0
     with pytest.raises(ValueError, match=r"link 'b' is unphysical: .*set the links' own, as inertia:b"):
-        given.with_parameters({"inertia": 0.8 * whole + 0.01 * load})
-    moved = given.with_parameters({"inertia": 3.0 * whole, "frame:w": [0.0, 0.01, 0.0, 0.01, 0.0, 0.0]})
+        impossible.with_parameters({"inertia": 0.8 * whole + 0.01 * load})
+    moved = impossible.with_parameters({"inertia": 3.0 * whole, "frame:w": [0.0, 0.01, 0.0, 0.01, 0.0, 0.0]})
     assert moved.link("w").mass == 16.0 and moved.link("b").mass == pytest.approx(32.0 + 6e-6)
     np.testing.assert_allclose(moved.parameters("inertia")["inertia"], 3.0 * whole, rtol=1e-12, atol=1e-15)
 

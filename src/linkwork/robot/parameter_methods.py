@@ -281,9 +281,9 @@ def _checked_values(tree: Tree, p: Parameter, value: Any) -> np.ndarray:
             if reasons:
                 body = "" if p.name else f": row {k}, body {tree.bodies[k].name!r}"
                 is_own = bool(explain(known, tolerance=_FILE_ROUNDING))
-                own = ', and so are the robot\'s own, which load(path, inertia="nearest") repairs' if is_own else ""
+                note = ', and so are the robot\'s own, which load(path, inertia="nearest") repairs' if is_own else ""
                 raise ValueError(
-                    f"{_CALLER}: {p}{body}: unphysical inertial parameters{own}: {'; '.join(reasons)}; "
+                    f"{_CALLER}: {p}{body}: unphysical inertial parameters{note}: {'; '.join(reasons)}; "
                     f"linkwork.parameters.from_log_cholesky always returns physical inertias"
                 )
     return array
@@ -298,9 +298,9 @@ def _check_own_links(before: Tree, after: Tree) -> None:
     names = {body.name for body in after.bodies}
     for frame in after.frames:
         if frame.name in names and frame.inertia != known.get(frame.name):
-            values, own = frame.inertia.parameters(), known.get(frame.name, Inertia.zero()).parameters()
+            values, nominal = frame.inertia.parameters(), known.get(frame.name, Inertia.zero()).parameters()
             reasons = explain(values, tolerance=_FILE_ROUNDING)
-            if reasons and inertia_factor(values, own) is None:
+            if reasons and inertia_factor(values, nominal) is None:
                 raise ValueError(
                     f"{_CALLER}: inertia: body {frame.name!r}: less the inertia of its welded links, link "
                     f"{frame.name!r} is unphysical: {'; '.join(reasons)}; set the links' own, as inertia:{frame.name}"

@@ -175,8 +175,8 @@ def without_other_dynamics(
     except ValueError:  # such an inertia belongs to no body: the announcement is all that is known
         return stated, [*unstated]
     left = {(x.quantity, x.subject) for x in robot.compare(read).differences if x.group == "dynamics"}
-    other = [difference for difference, _ in by_inertia if (difference.quantity, difference.subject) in left]
-    return [pair for pair in stated if pair[0] not in other], [*unstated, *other]
+    remaining = [difference for difference, _ in by_inertia if (difference.quantity, difference.subject) in left]
+    return [pair for pair in stated if pair[0] not in remaining], [*unstated, *remaining]
 
 
 def _is_of_inertias(issue: Issue) -> bool:
