@@ -195,6 +195,27 @@ def test_standard_dataclasses_may_inherit_from_lazy_dataclasses() -> None:
                 make()
 
 
+def test_subclasses_of_frozen_lazy_dataclasses_refuse_changes_of_their_fields_only() -> None:
+    kind = classes(lazy_dataclass.dataclass, {"frozen": True})[0]
+
+    class Further(kind):  # type: ignore[valid-type, misc]
+        """A class with an attribute of its own."""
+
+    value = Further(1)
+    value.note = "own"
+    assert value.note == "own"
+    del value.note
+    with pytest.raises(dataclasses.FrozenInstanceError, match="cannot assign to field 'x'"):
+        value.x = 2
+    with pytest.raises(dataclasses.FrozenInstanceError, match="cannot delete field 'x'"):
+        del value.x
+    plain = kind(1)
+    with pytest.raises(dataclasses.FrozenInstanceError, match="cannot assign to field 'note'"):
+        plain.note = "lost"
+    with pytest.raises(dataclasses.FrozenInstanceError, match="cannot delete field 'note'"):
+        del plain.note
+
+
 Pickled = classes(lazy_dataclass.dataclass, {"frozen": True, "slots": True})[1]
 Pickled.__qualname__ = Pickled.__name__ = "Pickled"
 

@@ -9,6 +9,7 @@ import linkwork as lw
 from linkwork._util.plotting import (
     COLORS,
     GREY,
+    add_legend,
     add_notes,
     label_time,
     line_style,
@@ -36,9 +37,14 @@ def test_plot_legends_are_drawn_for_few_lines_and_only_the_last_axes_have_a_time
     t = np.linspace(0.0, 1.0, 5)
     plot_lines(axes[0, 0], t, {"one": t, "two": t**2})
     plot_lines(axes[0, 1], t, {str(k): k * t for k in range(19)})
+    plot_lines(axes[1, 1], t, {str(k): k * t for k in range(18)})
     plot_lines(axes[1, 0], t, {"one": t}, legend=False)
     assert [x.get_text() for x in axes[0, 0].get_legend().get_texts()] == ["one", "two"]
     assert axes[0, 1].get_legend() is None and axes[1, 0].get_legend() is None
+    assert len(axes[1, 1].get_legend().get_texts()) == 18
+    bare = plt.subplots()[1]
+    add_legend(bare)
+    assert bare.get_legend() is None
     label_time(axes)
     assert [axis.get_xlabel() for axis in axes.ravel()] == ["", "", "t [s]", "t [s]"]
 

@@ -2,13 +2,23 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
 from fractions import Fraction
+from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
 
-from linkwork._util.declared_kinds import is_meaningless
+from linkwork._util import messages
+from linkwork._util.checked_arguments import _Signature
+from linkwork._util.color_spaces import linear_from_srgb, srgb_from_linear
+from linkwork._util.declared_kinds import _is_ragged, fits, is_meaningless
+from linkwork._util.html_tables import html_table
+from linkwork._util.pictures import check_output
 from linkwork._util.plotting import Panels
+from linkwork._util.unknown_names import _no_option
 from linkwork._util.validation import bounds, finite_number, number, shown
 from linkwork.errors import ArgumentError, ModelError, UnknownNameError
 
@@ -82,3 +92,80 @@ def test_arrays_of_axes_say_where_their_figure_is_and_errors_have_an_issue() -> 
     with pytest.raises(ValueError, match="ModelError: expected at least one issue"):
         ModelError([])
     assert issubclass(ArgumentError, (TypeError, ValueError))
+
+
+class Stream:
+    """Names that can be read more than once, and have no length."""
+
+    def __init__(self, *items: object) -> None:
+        self.items = items
+
+    def __iter__(self) -> Iterator[object]:
+        return iter(self.items)
+
+
+def test_kinds_of_arguments_accept_values_up_to_their_limits() -> None:
+    for kind, value, expected in (
+        (int, 2**63 - 1, True),
+        (int, -(2**63) + 1, True),
+        (int, 2**63, False),
+        (int, -(2**63), False),
+        (Iterable[str], Stream("a", "b"), True),
+        (list[str], Stream("a", "b"), False),
+        (Iterable[float], np.array([0.5]), True),
+        (Iterable[float], np.array(0.5), False),
+    ):
+        assert fits(kind, value) is expected, (kind, value)
+    assert _is_ragged([[1, 2], [3]]) and not _is_ragged([[1, 2], [3, 4]]) and not _is_ragged([[1, 2]])
+
+
+def test_texts_and_lists_in_messages_are_shortened_beyond_their_limits() -> None:
+    assert messages.printable("a" * 80) == "a" * 80 and messages.printable("a" * 81) == "a" * 77 + "..."
+    names = [f"n{k}" for k in range(51)]
+    assert messages.listed(names[:50]).endswith("'n49'") and messages.listed(names).endswith("'n49', ... and 1 more")
+    assert "more" not in messages.nearest("zzzzz", names[:30])
+    assert messages.nearest("zzzzz", names[:31]).endswith("and 19 more")
+    long, longer = "ab" * 60, "ab" * 60 + "c"
+    assert messages.nearest(long[:-1] + "x", [long]) == f"did you mean {long!r}?"
+    assert messages.nearest("x", [longer]) == "the known names are too long to list"
+    assert messages.did_you_mean(long, [longer]) and not messages.did_you_mean(longer, [long])
+
+    @dataclass
+    class Plain:
+        """A value without the list of fields that results have."""
+
+        lengths: list[int]
+        gains: tuple[float, ...] = (0.5,)
+
+    assert messages.short_repr(Plain([1] * 12)) == f"Plain(lengths={[1] * 12}, gains=(0.5,))"
+    assert messages.short_repr(Plain([1] * 13)) == "Plain(lengths=<list of 13>, gains=(0.5,))"
+    rows = [["a", str(k)] for k in range(201)]
+    whole, cut = html_table(["x", "y"], rows[:200], "links"), html_table(["x", "y"], rows, "links")
+    assert "and more" not in whole and "<td>199</td>" in whole
+    assert "and more: 201 links in all" in cut and "<td>200</td>" not in cut
+
+
+def test_calls_with_unknown_options_checks_and_files_are_refused(tmp_path: Path) -> None:
+    def function(x: float) -> float:
+        return x
+
+    with pytest.raises(TypeError, match=r"function: no parameter named 'y' to check"):
+        _Signature(function, {"x": lambda *_: None, "y": lambda *_: None}, False)
+    assert str(_no_option("f", "a", ["self"])) == "f: no option named 'a'; it has no further options"
+    path = tmp_path / "a.html"
+    for output, kind, text in (
+        ({"html": path, "glb": tmp_path / "a.glb"}, ValueError, "show: glb: expected one file, got html too"),
+        ({"html": 3}, TypeError, "show: html: expected the path of a file, got 3"),
+        ({"html": tmp_path / "none" / "a.html"}, FileNotFoundError, "show: html: no directory '.*none'; create it"),
+    ):
+        with pytest.raises(kind, match=text):
+            check_output("show", output)
+    assert check_output("show", {"html": path}) is None
+
+
+def test_colors_convert_between_srgb_and_light_by_the_standards_formula() -> None:
+    """IEC 61966-2-1: linear up to 0.04045 in sRGB, which is 0.0031308 in light, and a power of 2.4 above it."""
+    colors: Any = np.array([[0.0, 0.02, 0.04], [0.041, 0.055, 0.06], [0.07, 0.5, 1.0]])
+    expected = np.array([[c / 12.92 if c < 0.0405 else ((c + 0.055) / 1.055) ** 2.4 for c in row] for row in colors])
+    assert linear_from_srgb(colors) == pytest.approx(expected, rel=1e-14)
+    assert srgb_from_linear(linear_from_srgb(colors)) == pytest.approx(colors, rel=1e-12)
