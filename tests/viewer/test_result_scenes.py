@@ -360,6 +360,9 @@ def test_colors_of_obstacles_are_those_of_pages_models_and_plots(tmp_path):
     assert colors["table"] == red and colors["shelf[0]"] == colors["shelf[1]"] == glass
     assert colors["wall"] == checked(scene).props[0].color
     assert document.points[0].colors.tolist() == [[255, 0, 0, 255]]
+    ground = checked(lw.Scene().with_half_space("floor").with_height_field("hill", np.zeros((2, 2)), 1.0)).props
+    floor, hill = (np.array(prop.color[:3]) for prop in ground)
+    assert (floor > hill + 0.15).all()  # the floor is lighter than what stands on it
     moved = colored.with_pose("table", (1.0, 0.0, 0.0))
     assert moved["table"].color == red and pickle.loads(pickle.dumps(moved)) == moved
     (surfaces,) = lw.load("arm7").plot(scene=colored.only(["table"]), color="0.5").collections

@@ -48,6 +48,7 @@ PATH_COLORS: tuple[Color, ...] = (
 """Colours of paths and other lines, distinguishable by colour-blind readers."""
 
 _OBSTACLE: Color = (0.62, 0.60, 0.56, 1.0)
+_GROUND: Color = (0.86, 0.87, 0.89, 1.0)  # of half-spaces, which are lighter than what stands on them
 _GHOST: Color = (0.35, 0.55, 0.80, 1.0)
 _MAX_LABELS = 12  # of missing mesh files
 _MAX_POSES = 500  # poses that determine the lengths of sliders' guides
@@ -151,12 +152,13 @@ class SceneBuilder:
 
     # -- surroundings
 
-    def add_scene(self, scene: Scene, *, color: Color = _OBSTACLE) -> None:
-        """Add all obstacles of a scene."""
+    def add_scene(self, scene: Scene) -> None:
+        """Add all obstacles of a scene, those without a colour in grey."""
         self.obstacles = scene
         search = self.meshes or FileSearch(())
         for obstacle in scene.obstacles:
-            pose, rgba = obstacle.pose.matrix(), obstacle.color or color
+            usual = _GROUND if isinstance(obstacle.shape, HalfSpace) else _OBSTACLE
+            pose, rgba = obstacle.pose.matrix(), obstacle.color or usual
             if isinstance(obstacle.shape, PointCloud):
                 points = cloud_points(obstacle.shape) @ pose[:3, :3].T + pose[:3, 3]
                 colors = np.round(255.0 * np.array([rgba])).astype(np.uint8)

@@ -19,6 +19,7 @@ from linkwork._util.validation import finite_array, integer, positive
 from linkwork._util.validation import name as checked_name
 from linkwork.kernels import Array, RobotBase, read_configuration
 from linkwork.model import WORLD
+from linkwork.shapes import HalfSpace
 from linkwork.viewer.figures.tree_figure import plot_tree
 from linkwork.viewer.start_configuration import start_configuration
 from linkwork.viewer.view_direction import clear_view, plane_normal, view_along
@@ -44,7 +45,7 @@ __all__ = [
 
 
 _GHOSTS = (0.08, 0.3)  # alpha of robots along a path, from the first to the last but one
-_OBSTACLE, _PALE = "0.6", 0.5  # colour of obstacles without one, and alpha
+_OBSTACLE, _PLANE, _PALE = "0.6", "0.8", 0.5  # colours of obstacles and of half-spaces without one, and alpha
 _AXIS = 0.1  # [m] largest length of a frame's axes
 _SHARE = 0.15  # the same relative to the picture
 _PATHS = (COLORS[-1], *COLORS[1:-1], COLORS[0])  # colours of paths: black first, that of robots last
@@ -167,7 +168,8 @@ def draw_surroundings(axes: Any, scene: Scene | None, *, is_new: bool) -> None:
         if angles != before:
             axes.view_init(azim=math.degrees(angles[0]), elev=math.degrees(angles[1]))
     for k, (obstacle, corners) in enumerate(zip(obstacles, triangles, strict=True)):
-        shade, alpha = (_OBSTACLE, _PALE) if obstacle.color is None else (obstacle.color[:3], obstacle.color[3])
+        usual = _PLANE if isinstance(obstacle.shape, HalfSpace) else _OBSTACLE
+        shade, alpha = (usual, _PALE) if obstacle.color is None else (obstacle.color[:3], obstacle.color[3])
         behind = shaded_surfaces.rests_below(corners)
         shaded_surfaces.draw_triangles(axes, corners, shade, alpha, behind=behind, is_veil=k in hiding)
         shaded_surfaces.draw_points(axes, obstacle.shape, obstacle.pose.matrix(), shade)

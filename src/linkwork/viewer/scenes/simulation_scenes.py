@@ -20,7 +20,6 @@ from linkwork.viewer.scenes.robot_scenes import FRAME_RATE, frame_times, moving_
 __all__ = ["simulation_document"]
 
 _FORCE_COLOR = (0.84, 0.37, 0.00, 1.0)
-_GROUND_COLOR = (0.86, 0.87, 0.89, 1.0)
 _ARROW = 1.0  # length of the arrow of the robot's weight, relative to the robot's size
 _LONG = 1.5  # length of the arrow of a large force, relative to the robot's size; that of an impact may be longer
 _LARGE = 0.9  # share of the forces that are smaller than a large one
@@ -89,7 +88,7 @@ def _add_surroundings(builder: SceneBuilder, contacts: Any, scene: Scene | None)
             pose = np.eye(4)
             pose[:3, :3] = tangents.T
             pose[:3, 3] = (part.height - _GROUND_OFFSET) * tangents[2]
-            builder.add_scene(Scene().with_half_space("ground", pose), color=_GROUND_COLOR)
+            builder.add_scene(Scene().with_half_space("ground", pose))
         elif isinstance(part, ContactScene) and part.scene != scene:
             builder.add_scene(part.scene)
 
