@@ -11,7 +11,7 @@ import linkwork as lw
 
 pytest.importorskip("gymnasium")
 
-from linkwork.environments import TASKS, ControlTask, VectorEnvironment
+from linkwork.environments import TASKS, ControlTask, SingleEnvironment, VectorEnvironment
 from linkwork.environments.rendered_frames import robot_frames
 from linkwork.simulation import ContactGround, ContactScene
 
@@ -126,7 +126,11 @@ def test_invalid_tasks_and_actions_of_environments_are_refused():
         (lambda: envs.step([[0.0], [np.nan]]), ValueError, "finite numbers, got nan for 'hinge' of environment 1"),
         (lambda: envs.step([["a"], ["b"]]), ValueError, "actions: expected numbers"),
         (lambda: VectorEnvironment(task, render_mode="rgb"), lw.errors.UnknownNameError, "there is 'rgb_array'"),
-        (envs.render, RuntimeError, "render_mode: expected"),
+        (envs.render, RuntimeError, "VectorEnvironment.render: render_mode: expected"),
+        (SingleEnvironment(task).render, RuntimeError, "SingleEnvironment.render: render_mode: expected"),
+        (lambda: VectorEnvironment(task, render_size=(640, 8)), ValueError, r"render_size: expected an integer from 16 to 8192, got 8"),
+        (lambda: SingleEnvironment(task, render_size=640), ValueError, "SingleEnvironment: render_size: expected"),
+        (lambda: SingleEnvironment(task, width=640), TypeError, r"render_size=\(width, height\)"),
         (lambda: replace(task, efforts=(1.0, 2.0)), ValueError, "one for each of 1"),
         (lambda: replace(task, joints=("hing",)), lw.errors.UnknownNameError, "did you mean 'hinge'"),
         (lambda: replace(task, steps_per_action=0), ValueError, "steps_per_action: expected an integer >= 1"),
@@ -165,6 +169,11 @@ def test_gymnasium_make_vec_creates_and_renders_the_environments():
     frames = envs.render()
     assert len(frames) == 2 and all(x.shape == (320, 320, 3) and x.dtype == np.uint8 for x in frames)
     assert (frames[0] != 255).any() and (frames[0] != frames[1]).any()
+    for width, height in ((640, 480), (161, 333)):  # width and height as in films, and odd ones
+        wide = gymnasium.make_vec("linkwork/pendulum-v0", 1, render_mode="rgb_array", render_size=(width, height))
+        wide.reset(seed=3)
+        (image,) = wide.render()
+        assert image.shape == (height, width, 3) and (image != 255).any()
 
 
 def test_pictures_of_pendulums_are_in_their_plane_with_one_scale_and_the_pivot():

@@ -75,7 +75,16 @@ def test_messages_about_missing_arguments_name_the_public_class() -> None:
 def test_error_of_missing_coordinates_of_a_floating_base_names_them() -> None:
     dog = lw.load("quadruped", floating_base=True)
     text = message(lambda: dog.forward_dynamics(dog.neutral(), np.zeros(18), np.zeros(12)))
-    assert text.endswith("; the first 6 elements are those of joint 'floating_base'")
+    zeros = "; the first 6 elements are those of joint 'floating_base', zeros: np.concatenate([np.zeros(6), tau])"
+    assert text.endswith(zeros)
+    for call in (
+        lambda: dog.simulate(dog.neutral(), controller=lambda t, q, v: -v[6:], duration=0.1),
+        lambda: lw.Simulator(dog).step(np.zeros(12)),
+        lambda: lw.Simulator(dog, controller=lambda t, q, v: -v[6:]).step(),
+    ):
+        assert message(call).endswith(zeros)
+    text = message(lambda: dog.simulate(dog.neutral(), np.zeros(12), duration=0.1))
+    assert text.endswith("got shape (12,); the first 6 elements are those of joint 'floating_base'")
     assert message(lambda: dog.pose(np.zeros((5, 12)), "trunk")).endswith(
         "; the first 7 elements are those of joint 'floating_base'"
     )

@@ -10,25 +10,51 @@ import numpy as np
 
 from linkwork._util.plotting import VERMILION, pyplot, share_scale
 from linkwork._util.user_frames import levels_up
-from linkwork.errors import PictureWarning
+from linkwork._util.validation import integer
+from linkwork.errors import PictureWarning, UnknownNameError
 from linkwork.model import compose
 from linkwork.simulation import ContactGround, ContactScene
 from linkwork.viewer.figures.robot_figures import draw_robot, draw_surroundings, view_in_plane
 
-__all__ = ["MODES", "RENDER_REMEDY", "robot_frames"]
+__all__ = ["MODES", "RENDER_SIZE", "read_rendering", "require_rendering", "robot_frames"]
 
 MODES = ("rgb_array",)
-RENDER_REMEDY = "there is 'rgb_array'; VectorEnvironment.show opens the environments in the browser"
-_SIZE, _DOTS = 4.0, 80.0  # [inch], [1/inch]: 320 pixels a side
+RENDER_SIZE = (320, 320)  # [pixels] default width and height of images
+_REMEDY = "there is 'rgb_array'; VectorEnvironment.show opens the environments in the browser"
+_INCHES = 4.0  # length of an image's shorter side, which sets the size of lines and marks relative to it
+_LEAST, _MOST = 16, 8192  # [pixels]
+
+
+def read_rendering(caller: str, mode: Any, size: Any) -> tuple[int, int]:
+    """Return the size (width, height) of images [pixels].
+
+    Raises UnknownNameError for an unknown mode, TypeError and ValueError for another size.
+    """
+    if mode is not None and mode not in MODES:
+        raise UnknownNameError("mode", str(mode), MODES, _REMEDY, f"{caller}: render_mode")
+    if not isinstance(size, (tuple, list)) or len(size) != 2:
+        raise ValueError(f"{caller}: render_size: expected (width, height) [pixels], got {size!r:.80}")
+    width, height = (integer(caller, "render_size", value, least=_LEAST, most=_MOST) for value in size)
+    return width, height
+
+
+def require_rendering(caller: str, mode: str | None) -> None:
+    """Raise RuntimeError for environments without a render mode."""
+    if mode is None:
+        raise RuntimeError(f'{caller}: render_mode: expected "rgb_array", got None: pass it to the constructor')
 
 
 def robot_frames(
-    robot: Any, q: np.ndarray, contacts: Any = None, marks: Sequence[np.ndarray | None] | None = None
+    robot: Any,
+    q: np.ndarray,
+    contacts: Any = None,
+    marks: Sequence[np.ndarray | None] | None = None,
+    size: tuple[int, int] = RENDER_SIZE,
 ) -> tuple[np.ndarray, ...]:
     """Return images (height, width, 3) of uint8, one of the robot at each of the configurations q (n, nq).
 
-    They show the ground and the obstacles of contacts, and a mark at each position (3,) of ``marks`` (n) [m].  A
-    PictureWarning names shapes that are not drawn.
+    ``size`` is their width and height [pixels].  They show the ground and the obstacles of contacts, and a mark at each
+    position (3,) of ``marks`` (n) [m].  A PictureWarning names shapes that are not drawn.
     """
     pyplot()  # raises ImportError with the install command if matplotlib is missing
     from matplotlib.backends.backend_agg import FigureCanvasAgg
@@ -36,9 +62,10 @@ def robot_frames(
 
     frames: list[np.ndarray] = []
     notes: list[str] = []
+    dots, width, height = min(size) / _INCHES, size[0] + 0.5, size[1] + 0.5  # matplotlib rounds down
     parts = contacts if isinstance(contacts, (tuple, list)) else (contacts,)
     for configuration, mark in zip(q, marks or [None] * len(q), strict=True):
-        figure = Figure(figsize=(_SIZE, _SIZE), dpi=_DOTS)
+        figure = Figure(figsize=(width / dots, height / dots), dpi=dots)
         canvas: Any = FigureCanvasAgg(figure)
         axes: Any = figure.add_axes((0.0, 0.0, 1.0, 1.0), projection="3d")
         view_in_plane(axes, robot)

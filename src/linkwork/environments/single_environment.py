@@ -14,9 +14,8 @@ from linkwork._util.validation import finite_array
 from linkwork._util.validation import seed as check_seed
 from linkwork.environments.control_task import ControlTask
 from linkwork.environments.randomization import Randomization
-from linkwork.environments.rendered_frames import MODES, RENDER_REMEDY
+from linkwork.environments.rendered_frames import MODES, RENDER_SIZE, read_rendering, require_rendering
 from linkwork.environments.vector_environment import VectorEnvironment
-from linkwork.errors import UnknownNameError
 
 __all__ = ["SingleEnvironment"]
 
@@ -28,7 +27,8 @@ class SingleEnvironment(gymnasium.Env[Any, np.ndarray], metaclass=WithForeignNam
     Its steps equal those of a `VectorEnvironment` with ``num_envs=1``: actions (m,) are limited to −1 and 1, and
     observations (k,) are float64, or dicts of a goal-conditioned task.  An episode ends with ``terminated`` or
     ``truncated``; then call `reset`.  A ``randomization`` draws parameters, noise, delays and pushes for each episode.
-    With ``render_mode="rgb_array"``, `render` draws the robot.
+    With ``render_mode="rgb_array"``, `render` draws the robot in an image of ``render_size``, its width and
+    height [pixels].
 
     >>> import gymnasium
     >>> environment = gymnasium.make("linkwork.environments:linkwork/cart_pole-v0")
@@ -44,11 +44,14 @@ class SingleEnvironment(gymnasium.Env[Any, np.ndarray], metaclass=WithForeignNam
     metadata = {"render_modes": [*MODES]}  # noqa: RUF012 - gymnasium.make reads it from the class
 
     def __init__(
-        self, task: str | ControlTask, render_mode: str | None = None, randomization: Randomization | None = None
+        self,
+        task: str | ControlTask,
+        render_mode: str | None = None,
+        randomization: Randomization | None = None,
+        render_size: tuple[int, int] = RENDER_SIZE,
     ) -> None:
-        if render_mode is not None and render_mode not in MODES:
-            raise UnknownNameError("mode", str(render_mode), MODES, RENDER_REMEDY, "SingleEnvironment: render_mode")
-        self._vector = VectorEnvironment(task, 1, render_mode, randomization)
+        size = read_rendering("SingleEnvironment", render_mode, render_size)
+        self._vector = VectorEnvironment(task, 1, render_mode, randomization, render_size=size)
         self.render_mode, self.task, self.randomization = render_mode, self._vector.task, randomization
         self.metadata = {key: value for key, value in self._vector.metadata.items() if key != "autoreset_mode"}
         self.observation_space = self._vector.single_observation_space
@@ -105,6 +108,7 @@ class SingleEnvironment(gymnasium.Env[Any, np.ndarray], metaclass=WithForeignNam
 
         Raises RuntimeError without a render mode, ImportError if matplotlib is not installed.
         """
+        require_rendering("SingleEnvironment.render", self.render_mode)
         return self._vector.render()[0]
 
 

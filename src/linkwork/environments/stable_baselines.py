@@ -13,6 +13,7 @@ from gymnasium.vector import AutoresetMode
 from linkwork._util.checked_arguments import public
 from linkwork.environments.control_task import ControlTask
 from linkwork.environments.randomization import Randomization
+from linkwork.environments.rendered_frames import RENDER_SIZE
 from linkwork.environments.vector_environment import VectorEnvironment
 
 __all__ = ["stable_baselines_environment"]
@@ -24,14 +25,16 @@ def stable_baselines_environment(
     num_envs: int = 1,
     render_mode: str | None = None,
     randomization: Randomization | None = None,
+    render_size: tuple[int, int] = RENDER_SIZE,
 ) -> Any:
     """Return environments for algorithms of stable-baselines3: a ``VecMonitor`` of a ``VecEnv``.
 
-    All ``num_envs`` environments step in one kernel.  ``task``, ``render_mode`` and ``randomization`` are those of
-    `VectorEnvironment`.  Actions and observations are float32.  After an episode has ended, the next one begins in the
-    same step.  The infos of that step have ``terminal_observation``, ``TimeLimit.truncated``, and ``episode`` with the
-    sum of rewards and the length of the episode.  The infos of all steps have the values of ``ControlTask.info``.  A
-    goal-conditioned task (``ControlTask.achieved``) has dicts of observations, for ``HerReplayBuffer``.
+    All ``num_envs`` environments step in one kernel.  ``task``, ``render_mode``, ``randomization`` and ``render_size``
+    are those of `VectorEnvironment`.  Actions and observations are float32.  After an episode has ended, the next one
+    begins in the same step.  The infos of that step have ``terminal_observation``, ``TimeLimit.truncated``, and
+    ``episode`` with the sum of rewards and the length of the episode.  The infos of all steps have the values of
+    ``ControlTask.info``.  A goal-conditioned task (``ControlTask.achieved``) has dicts of observations, for
+    ``HerReplayBuffer``.
 
         envs = stable_baselines_environment("cart_pole", num_envs=64)
         model = stable_baselines3.PPO("MlpPolicy", envs, n_steps=64, batch_size=1024)
@@ -46,7 +49,7 @@ def stable_baselines_environment(
             "stable_baselines_environment needs stable-baselines3, which is not installed: "
             "pip install stable-baselines3"
         ) from error
-    envs = VectorEnvironment(task, num_envs, render_mode, randomization, AutoresetMode.SAME_STEP)
+    envs = VectorEnvironment(task, num_envs, render_mode, randomization, AutoresetMode.SAME_STEP, render_size)
     return monitor(adapter(envs))
 
 

@@ -24,7 +24,7 @@ from linkwork.environments.episodes import EpisodeMemory, EpisodeStarts, masked_
 from linkwork.environments.example_tasks import TASKS
 from linkwork.environments.goal_observations import GoalObservations
 from linkwork.environments.randomization import Randomization, RandomizedTask
-from linkwork.environments.rendered_frames import MODES, RENDER_REMEDY, robot_frames
+from linkwork.environments.rendered_frames import MODES, RENDER_SIZE, read_rendering, require_rendering, robot_frames
 from linkwork.errors import UnknownNameError
 from linkwork.kernels import real_array
 
@@ -65,7 +65,8 @@ class VectorEnvironment(Shown, VectorEnv[Any, np.ndarray, np.ndarray], metaclass
     ((4, 4), (4,), np.False_)
 
     A ``randomization`` draws parameters, noise, delays and pushes for each environment and episode; `reset` and `step`
-    return its values in their ``info``.  With ``render_mode="rgb_array"``, `render` draws the environments.
+    return its values in their ``info``.  With ``render_mode="rgb_array"``, `render` draws the environments in
+    images of ``render_size``, width and height [pixels].
 
     After `linkwork.environments` is imported, ``gymnasium.make_vec("linkwork/cart_pole-v0", num_envs=4)`` creates the
     same.
@@ -81,6 +82,7 @@ class VectorEnvironment(Shown, VectorEnv[Any, np.ndarray, np.ndarray], metaclass
         render_mode: str | None = None,
         randomization: Randomization | None = None,
         autoreset_mode: AutoresetMode = AutoresetMode.NEXT_STEP,
+        render_size: tuple[int, int] = RENDER_SIZE,
     ) -> None:
         if isinstance(task, str):
             if task not in TASKS:
@@ -89,8 +91,7 @@ class VectorEnvironment(Shown, VectorEnv[Any, np.ndarray, np.ndarray], metaclass
         if not isinstance(task, ControlTask):
             raise TypeError(f"VectorEnvironment: task: expected a name or a ControlTask, got {task!r}")
         num_envs = integer("VectorEnvironment", "num_envs", num_envs, least=1)
-        if render_mode is not None and render_mode not in MODES:
-            raise UnknownNameError("mode", str(render_mode), MODES, RENDER_REMEDY, "VectorEnvironment: render_mode")
+        self._image_size = read_rendering("VectorEnvironment", render_mode, render_size)
         if not isinstance(randomization, Randomization | None):
             raise TypeError(f"VectorEnvironment: randomization: expected a Randomization, got {randomization!r:.80}")
         if autoreset_mode not in (*AutoresetMode,):
@@ -291,15 +292,12 @@ class VectorEnvironment(Shown, VectorEnv[Any, np.ndarray, np.ndarray], metaclass
 
         Raises RuntimeError without a render mode, ImportError if matplotlib is not installed.
         """
-        if self.render_mode is None:
-            raise RuntimeError(
-                'VectorEnvironment.render: render_mode: expected "rgb_array", got None: pass it to the constructor'
-            )
+        require_rendering("VectorEnvironment.render", self.render_mode)
         marks: list[np.ndarray | None] = [None] * len(self._q)
         if self.task.marker is not None:
             positions = (self.task.marker(goal) for goal in self._goal)
             marks = [finite_array("ControlTask", "marker", x, shape=(3,), unit="m") for x in positions]
-        return robot_frames(self.task.robot, self._q, self.task.contacts, marks)
+        return robot_frames(self.task.robot, self._q, self.task.contacts, marks, self._image_size)
 
     def show(
         self, *, spacing: float | None = None, meshes: Folders | None = None, title: str | None = None, **output: Any

@@ -30,6 +30,7 @@ from linkwork.model.function_spec import Quantity, quantity_of
 __all__ = [
     "POSE_REMEDY",
     "ArgumentReader",
+    "missing_joints",
     "real_array",
     "refuse_batches",
     "stacked",
@@ -38,6 +39,27 @@ __all__ = [
 _FEW = 4  # joints that a message names
 _OF_DICT = "; robot.configuration({...}) returns q of a dict, which may leave joints out"
 POSE_REMEDY = "inverse_kinematics computes configurations for the pose of a frame"
+
+
+def missing_joints(subject: KernelOwner, name: str, count: int) -> str:
+    """Return a hint on the joints that ``count`` elements of the quantity ``name`` leave out; "" without such joints.
+
+    ``name`` is that of an argument, such as "q" or "tau".
+    """
+    quantity = quantity_of(name)
+    parts = subject.parts(quantity)
+    if len(parts) < 2:
+        return ""
+    size, first = parts[-1].indices.stop, parts[0].indices.stop
+    if parts[0].type.is_floating and count == size - first:
+        zeros = f", zeros: np.concatenate([np.zeros({first}), tau])" if name == "tau" else ""
+        return f"; the first {first} elements are those of joint {parts[0].joint!r}{zeros}"
+    left = [part for part in parts if part.indices.start >= count]
+    if 0 < len(left) <= min(_FEW, len(parts) - 1) and left[0].indices.start == count:
+        end = _OF_DICT if quantity.configuration else ""
+        return f"; {size - count} are missing, those of {listed(part.joint for part in left)}{end}"
+    return ""
+
 
 Arrays = Sequence[Any]
 ArrayOf = Callable[[str, Any], np.ndarray]
@@ -116,16 +138,7 @@ class ArgumentReader:
             return f"; a column: drop its last dimension, {port.name}[..., 0]"
         if array.ndim > 1 and array.shape[0] == port.shape[0]:
             return f"; samples are rows here: transpose it, {port.name}.T"
-        parts = self.subject.parts(quantity_of(port.name))
-        if len(parts) < 2:
-            return ""
-        if parts[0].type.is_floating and array.shape[-1] == port.size - parts[0].indices.stop:
-            return f"; the first {parts[0].indices.stop} elements are those of joint {parts[0].joint!r}"
-        left = [part for part in parts if part.indices.start >= array.shape[-1]]
-        if 0 < len(left) <= min(_FEW, len(parts) - 1) and left[0].indices.start == array.shape[-1]:
-            end = _OF_DICT if quantity_of(port.name).configuration else ""
-            return f"; {port.size - array.shape[-1]} are missing, those of {listed(part.joint for part in left)}{end}"
-        return ""
+        return missing_joints(self.subject, port.name, array.shape[-1])
 
     def _broadcast(self, arrays: Sequence[np.ndarray]) -> tuple[int, ...]:
         """Return the broadcast leading dimensions of all arguments."""

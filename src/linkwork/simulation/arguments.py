@@ -11,7 +11,7 @@ import numpy as np
 from linkwork._util.messages import letters, refuse_motion, untimed
 from linkwork.errors import UnknownNameError
 from linkwork.expr.arrays.symbol_array import is_traced, scalars
-from linkwork.kernels.array_arguments import ArgumentReader, real_array
+from linkwork.kernels.array_arguments import ArgumentReader, missing_joints, real_array
 from linkwork.kernels.compiler_api import Port
 from linkwork.kernels.robot_arguments import stacked_by_joint
 from linkwork.model.kernel_parameters import inputs_of, read_parameters
@@ -143,7 +143,10 @@ def read_state(caller: str, robot: Any, q: Any, v: Any) -> tuple[Any, Any]:
     for name, x, size in (("q", q, robot.nq), ("v", v, robot.nv)):
         array = np.asarray(real_array(f"{caller}: {name}: expected an array (..., {size})", x), dtype=float)
         if array.shape[-1:] != (size,):
-            raise ValueError(f"{caller}: {name}: expected finite numbers (..., {size}), got shape {array.shape}")
+            raise ValueError(
+                f"{caller}: {name}: expected finite numbers (..., {size}), got shape {array.shape}"
+                f"{missing_joints(robot._subject, name, array.shape[-1]) if array.ndim else ''}"
+            )
         if not np.isfinite(array).all():
             ArgumentReader(robot._subject, caller, (Port(name, (size,)),), ()).refuse_not_finite([array])
         result.append(array)
@@ -322,6 +325,7 @@ def read_joint_forces(caller: str, robot: Any, tau: Any) -> dict[str, Any]:
     if result["tau"].shape[-1:] != (robot.nv,):
         raise ValueError(
             f"{caller}: tau: expected joint forces (..., {robot.nv}) [N·m, N], got shape {result['tau'].shape}"
+            f"{missing_joints(robot._subject, 'tau', result['tau'].shape[-1]) if result['tau'].ndim else ''}"
         )
     return result
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import inspect
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields
-from typing import Any, cast
+from typing import Any, NoReturn, cast
 
 import numpy as np
 
@@ -18,6 +18,7 @@ from linkwork.expr.control import cond
 from linkwork.expr.scalar.functions import and_, fabs, fmin, le, lt, where
 from linkwork.expr.scalar.symbol import Graph, Symbol
 from linkwork.kernels import stacked_by_joint
+from linkwork.kernels.array_arguments import missing_joints
 from linkwork.model.body import WORLD
 from linkwork.simulation.actuators import ServoActuators, ServoForces
 
@@ -28,6 +29,7 @@ __all__ = [
     "command_form",
     "is_saturated",
     "reached_limits",
+    "refuse_forces",
     "sampled_command",
     "split_command",
     "taken_readings",
@@ -84,6 +86,14 @@ class ControlOutput:
                 )
             result.append((frame, axes, w))
         return tuple(result)
+
+
+def refuse_forces(robot: Any, count: int) -> NoReturn:
+    """Raise ValueError for a controller that returned ``count`` joint forces instead of nv."""
+    raise ValueError(
+        f"controller: expected joint forces ({robot.nv},) [N·m, N], got {count} values"
+        f"{missing_joints(robot._subject, 'tau', count)}"
+    )
 
 
 def wrench_frames(caller: str, robot: Any, wrenches: Any, expressed_in: Any) -> list[tuple[str, str]]:
@@ -158,7 +168,7 @@ def _flat(robot: Any, command: Any) -> tuple[list[Any], bool, Wrenches]:
     else:
         elements = list(flatten(array(tau), "controller: its result")[0])
         if len(elements) != robot.nv:
-            raise ValueError(f"controller: expected joint forces ({robot.nv},) [N·m, N], got {len(elements)} values")
+            refuse_forces(robot, len(elements))
     return [*elements, *(x for _, _, w in wrenches for x in w)], servos, wrenches
 
 

@@ -28,7 +28,14 @@ from linkwork.simulation.algorithms import (
 )
 from linkwork.simulation.contacts.contact_set import ContactDiagnostics
 from linkwork.simulation.contacts.penetration_depth import deepened
-from linkwork.simulation.control_output import command_form, is_saturated, reached_limits, split_command, taken_readings
+from linkwork.simulation.control_output import (
+    command_form,
+    is_saturated,
+    reached_limits,
+    refuse_forces,
+    split_command,
+    taken_readings,
+)
 from linkwork.simulation.events import SLOTS, EventSlots, no_slots, replayed, watched
 from linkwork.simulation.reaction_records import RecordedReaction
 from linkwork.simulation.rollout.simulated_dynamics import SimulatedDynamics
@@ -439,7 +446,7 @@ def commanded(
         return (servos.now(setup.robot, state.q, state.v) if now else servos), z, wrenches
     scalars, _ = flatten(array(tau), "controller: its result")
     if len(scalars) != n:
-        raise ValueError(f"controller: expected joint forces ({n},) [N·m, N], got {len(scalars)} values")
+        refuse_forces(setup.robot, len(scalars))
     return scalars, z, wrenches
 
 
