@@ -128,7 +128,7 @@ def test_invalid_tasks_and_actions_of_environments_are_refused():
         (lambda: VectorEnvironment(task, render_mode="rgb"), lw.errors.UnknownNameError, "there is 'rgb_array'"),
         (envs.render, RuntimeError, "VectorEnvironment.render: render_mode: expected"),
         (SingleEnvironment(task).render, RuntimeError, "SingleEnvironment.render: render_mode: expected"),
-        (lambda: VectorEnvironment(task, render_size=(640, 8)), ValueError, r"render_size: expected an integer from 16 to 8192, got 8"),
+        (lambda: VectorEnvironment(task, render_size=(640, 8)), ValueError, "an integer from 16 to 8192, got 8"),
         (lambda: SingleEnvironment(task, render_size=640), ValueError, "SingleEnvironment: render_size: expected"),
         (lambda: SingleEnvironment(task, width=640), TypeError, r"render_size=\(width, height\)"),
         (lambda: replace(task, efforts=(1.0, 2.0)), ValueError, "one for each of 1"),
