@@ -139,7 +139,8 @@ def test_wrong_files_of_values_are_refused_with_a_remedy(files, linkwork):
         "@none.json": "--q: cannot read none.json: ",
         "@robot.urdf": "expected @FILE or @FILE:NAME:ROW, FILE a .json, .csv, .npz or .npy, got '@robot.urdf'",
     }.items():
-        ran = linkwork("pose", "arm6", "--frame", "tool", "--q", word)
+        command = "jacobian" if word == "@run.csv" else "pose"  # which accepts tables
+        ran = linkwork(command, "arm6", "--frame", "tool", "--q", word)
         assert ran.code == 2 and text in ran.err and ran.out == "", (word, ran.err)
     ran = linkwork("ik", "arm6", "--frame", "tool", "--pose", "@short.json")
     assert "--pose: expected X Y Z ROLL PITCH YAW, or X Y Z, or a matrix (4, 4), got 2 numbers" in ran.err
@@ -148,3 +149,38 @@ def test_wrong_files_of_values_are_refused_with_a_remedy(files, linkwork):
     (files / "limits.json").write_text('{"elbow": [1]}')
     with pytest.raises(ValueError, match=r"--position-limits: @limits.json: elbow: expected \[LOW, HIGH\], got \[1\]"):
         values.limits_of(robot, ["@limits.json"])
+
+
+def test_pose_command_prints_the_poses_of_all_configurations_of_a_table(files, linkwork):
+    robot, table = lw.load("arm6"), np.array([Q, -0.5 * Q, 0.2 * Q])
+    X = robot.pose(table, "tool")
+    np.savetxt(files / "rows.csv", table, delimiter=",")
+    np.savez(files / "run.npz", q=table[:, ::-1], q_names=np.array(robot.q_names[::-1]))
+    lines = [",".join(map(str, row)) for row in table.tolist()]
+    (files / "named.csv").write_text("\n".join([",".join(f"q:{name}" for name in robot.q_names), *lines]))
+    for file in ("@rows.csv", "@run.npz", "@run.npz:q", "@named.csv"):
+        data = json.loads(linkwork("pose", "arm6", "--frame", "tool", "--q", file, "--json").out)
+        np.testing.assert_array_equal(data["pose"], X, err_msg=file)
+        np.testing.assert_array_equal(data["q"], table)
+        np.testing.assert_allclose(data["position"], X[:, :3, 3])
+    text = linkwork("pose", "arm6", "--frame", "tool", "--q", "@rows.csv").out.splitlines()
+    assert text[2].split() == ["row", *"xyz", "roll", "pitch", "yaw", "qw", "qx", "qy", "qz"] and len(text) == 9
+    printed = np.array([line.split() for line in text[4:7]], dtype=float)
+    np.testing.assert_allclose(printed[:, 1:4], X[:, :3, 3], atol=1e-5)
+    np.testing.assert_allclose(lw.pose(printed[:, 1:4], rpy=printed[:, 4:7]), X, atol=1e-5)
+    one = linkwork("pose", "arm6", "--frame", "tool", "--q", "@rows.csv:1", "--json")
+    np.testing.assert_array_equal(json.loads(one.out)["pose"], X[1])
+    (files / "short.csv").write_text("1,2\n3,4\n")
+    ran = linkwork("pose", "arm6", "--frame", "tool", "--q", "@short.csv")
+    assert ran.code == 2 and "--q: expected 6 coordinates of q, got 2 numbers" in ran.err
+
+
+def test_tables_of_configurations_of_mechanisms_close_their_loops(files, linkwork):
+    fourbar = lw.load("fourbar")
+    driver = fourbar.q_names[0]
+    whole = np.array([fourbar.assemble(hold={driver: x}).q for x in (0.1, 0.4)])
+    np.savetxt(files / "rows.csv", np.round(whole, 4), delimiter=",")
+    data = json.loads(linkwork("pose", "fourbar", "--frame", fourbar.frames[-1], "--q", "@rows.csv", "--json").out)
+    np.testing.assert_allclose(data["q"], whole, atol=3e-4)
+    rounded, closed = (np.abs(fourbar.constraint_error(q)).max() for q in (np.round(whole, 4), np.array(data["q"])))
+    assert closed < 1e-9 < 1e-6 < rounded

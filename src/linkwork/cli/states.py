@@ -12,7 +12,8 @@ from linkwork import Robot, __version__
 from linkwork._util.messages import first_of
 from linkwork.cli.output import USAGE, CommandError, Terminal, escaped, label, number, table
 from linkwork.cli.parser import NUMERIC
-from linkwork.cli.values import chosen_values, units_of
+from linkwork.cli.stored_values import is_file
+from linkwork.cli.values import chosen_values, table_values, units_of
 from linkwork.errors import AssemblyError, UnknownNameError
 from linkwork.viewer.start_configuration import start_configuration
 
@@ -23,6 +24,7 @@ __all__ = [
     "closed_configuration",
     "configuration_data",
     "configuration_of",
+    "configurations_of",
     "matrix_lines",
     "named_or_listed",
     "required_q",
@@ -123,7 +125,32 @@ def configuration_of(
     if len(texts) == 1 and texts[0] in [state.name for state in robot.named_configurations]:
         return np.array(robot.named_configurations[texts[0]].q, dtype=float)
     q, chosen = chosen_values(option, texts, defaults, robot.q_names, "q", units_of(robot, "q"))
-    if not (closes and texts and _is_open(robot, q)):
+    return _with_closed_loops(robot, option, q, chosen) if closes and texts else q
+
+
+def configurations_of(robot: Robot, arguments: argparse.Namespace, terminal: Terminal) -> np.ndarray:
+    """Return the configuration (nq,) of the options as `required_q` does, or those of a table of ``--q`` (n, nq).
+
+    A table is @FILE of several rows.  Raises CommandError.
+    """
+    texts = arguments.q or [""]
+    if len(texts) > 1 or not is_file(texts) or texts[0].startswith("@-"):
+        return required_q(robot, arguments, terminal)
+    try:
+        rows = table_values("--q", texts[0], start_configuration(robot), robot.q_names, "q")
+        if rows is None:
+            return required_q(robot, arguments, terminal)
+        q = np.array([_with_closed_loops(robot, "--q", x, chosen) for x, chosen in rows])
+    except (UnknownNameError, ValueError) as error:
+        raise CommandError(USAGE, escaped(str(error))) from error
+    for x in q:
+        warn_of_limits(robot, x, terminal)
+    return q
+
+
+def _with_closed_loops(robot: Robot, option: str, q: np.ndarray, chosen: Sequence[str]) -> np.ndarray:
+    """Return q with closed loops; joints with ``chosen`` coordinates keep these values.  Raises ValueError."""
+    if not _is_open(robot, q):
         return q
     try:
         if len(chosen) == robot.nq:

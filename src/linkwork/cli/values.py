@@ -6,27 +6,19 @@
 from __future__ import annotations
 
 import argparse
-import csv
-import json
 import math
-import re
-import sys
-import zipfile
 from collections.abc import Callable, Mapping, Sequence
-from io import BytesIO
 from itertools import zip_longest
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 
 from linkwork import Robot, pose
 from linkwork.cli.number_texts import in_si, is_number, not_a_number, number_of, words_of
-from linkwork.cli.output import USAGE, CommandError, escaped, quantity
+from linkwork.cli.output import quantity
 from linkwork.cli.parser import NUMERIC
-from linkwork.errors import ModelError, UnknownNameError
-from linkwork.formats import Budget
-from linkwork.formats.description import read_regular
+from linkwork.cli.stored_values import STORED_SUFFIXES, content_of, is_file, stored_rows, stored_values
+from linkwork.errors import UnknownNameError
 
 __all__ = [
     "add_limits",
@@ -38,6 +30,7 @@ __all__ = [
     "pose_of",
     "position_of",
     "positive",
+    "table_values",
     "units_of",
 ]
 
@@ -119,7 +112,7 @@ def limits_of(robot: Robot, texts: Sequence[str]) -> dict[str, tuple[float, floa
 
 def _stored_limits(robot: Robot, word: str) -> dict[str, tuple[float, float]]:
     """Return the limits of a JSON file by coordinate: {"elbow": [-1, 1]}.  Raises ValueError and UnknownNameError."""
-    content = _content("--position-limits", word[1:], "json")
+    content = content_of("--position-limits", word[1:], "json")
     if not isinstance(content, dict):
         raise ValueError(f"--position-limits: {word}: expected an object of [LOW, HIGH] by coordinate of q")
     for name, pair in content.items():
@@ -143,7 +136,7 @@ def pose_of(option: str, texts: Sequence[str]) -> np.ndarray:
     if values.shape == (4, 4):
         return values
     if values.shape not in ((3,), (6,)):
-        expected = "X Y Z ROLL PITCH YAW, or X Y Z" + (", or a matrix (4, 4)" if _is_file(texts) else "")
+        expected = "X Y Z ROLL PITCH YAW, or X Y Z" + (", or a matrix (4, 4)" if is_file(texts) else "")
         raise ValueError(f"{option}: expected {expected}, got {_size(values)}")
     return pose(values[:3], rpy=values[3:] if len(values) == 6 else None)
 
@@ -159,12 +152,12 @@ def position_of(option: str, texts: Sequence[str], unit: str = "m") -> np.ndarra
 
 def _values_of(option: str, texts: Sequence[str], keys: Sequence[str], units: Sequence[str]) -> np.ndarray:
     """Return the numbers in the text of an option, or in its file.  Raises ValueError."""
-    if not _is_file(texts):
+    if not is_file(texts):
         stated = zip_longest(words_of(option, texts), units, fillvalue="")
         return np.array([number_of(option, word, unit) for word, unit in stated if word])
     if len(texts) > 1:
         raise ValueError(f"{option}: expected {texts[0]} alone, or numbers, got both")
-    values = _stored_values(option, texts[0], keys, ())
+    values = stored_values(option, texts[0], keys, ())
     assert isinstance(values, np.ndarray)
     return values
 
@@ -206,21 +199,10 @@ def chosen_values(
     """
     unit = (units or {}).get
     x, chosen = np.array(defaults, dtype=float), tuple(names)
-    if _is_file(texts):
+    if is_file(texts):
         key = option.removeprefix("--").replace("-", "_")
-        stored = _stored_values(option, texts[0], dict.fromkeys((key, symbol)), names)
-        if isinstance(stored, dict):
-            for name, value in stored.items():
-                if name not in names:
-                    raise UnknownNameError(f"coordinate of {symbol}", name, names)
-                x[names.index(name)] = value
-            chosen = tuple(stored)
-        elif stored.shape != x.shape:
-            raise ValueError(
-                f"{option}: expected {quantity(len(names), 'coordinate')} of {symbol}, got {_size(stored)}"
-            )
-        else:
-            x = stored
+        stored = stored_values(option, texts[0], dict.fromkeys((key, symbol)), names)
+        x, chosen = _coordinates(option, stored, x, names, symbol)
         texts = texts[1:]
         if not all("=" in word for word in texts):
             raise ValueError(f"{option}: expected NAME=NUMBER after a file, got {texts[0]!r}")
@@ -237,7 +219,7 @@ def chosen_values(
     if any("=" in word for word in words):
         raise ValueError(f"{option}: expected numbers or NAME=NUMBER, got both")
     for word in (word for word in words if not is_number(word)):
-        hint = f"; @{word} reads a file" if Path(word).suffix.lower() in _STORED_SUFFIXES else ""
+        hint = f"; @{word} reads a file" if Path(word).suffix.lower() in STORED_SUFFIXES else ""
         raise ValueError(f"{option}: {not_a_number('numbers or NAME=NUMBER', word)}{hint}")
     if len(words) != len(names):
         few = f" ({', '.join(names)})" if 0 < len(names) <= _FEW else ""
@@ -247,156 +229,29 @@ def chosen_values(
     return np.array([number_of(f"{option}: {name}", word, unit(name, "")) for word, name in pairs]), chosen
 
 
+def table_values(
+    option: str, word: str, defaults: np.ndarray, names: Sequence[str], symbol: str
+) -> list[tuple[np.ndarray, tuple[str, ...]]] | None:
+    """Return the vectors of all rows of @FILE as `chosen_values` returns one; None for one row, or a selected one."""
+    key = option.removeprefix("--").replace("-", "_")
+    rows = stored_rows(option, word, dict.fromkeys((key, symbol)), names)
+    return rows and [_coordinates(option, row, defaults, names, symbol) for row in rows]
+
+
+def _coordinates(
+    option: str, stored: np.ndarray | dict[str, float], defaults: np.ndarray, names: Sequence[str], symbol: str
+) -> tuple[np.ndarray, tuple[str, ...]]:
+    """Return a vector of a file's values, with ``defaults`` where the file has none, and the names that it has."""
+    if isinstance(stored, dict):
+        x = np.array(defaults, dtype=float)
+        for name, value in stored.items():
+            if name not in names:
+                raise UnknownNameError(f"coordinate of {symbol}", name, names)
+            x[names.index(name)] = value
+        return x, tuple(stored)
+    if stored.shape != defaults.shape:
+        raise ValueError(f"{option}: expected {quantity(len(names), 'coordinate')} of {symbol}, got {_size(stored)}")
+    return stored, tuple(names)
+
+
 _FEW = 12  # names of coordinates in a message
-
-
-# -- files
-
-_BUDGET = Budget()
-_STORED = re.compile(
-    r"@(?P<file>-|.*?\.(?P<kind>json|csv|txt|npz|npy))(:(?P<key>[A-Za-z_][\w.]*))?(:(?P<row>[-+]?\d+))?", re.IGNORECASE
-)
-_STORED_SUFFIXES = (".json", ".csv", ".txt", ".npz", ".npy")
-_SEPARATOR = re.compile(r"\s*[,;\s]\s*")
-
-
-def _is_file(texts: Sequence[str]) -> bool:
-    return bool(texts) and texts[0].startswith("@")
-
-
-def _stored_values(
-    option: str, word: str, keys: Sequence[str] | Mapping[str, Any], names: Sequence[str]
-) -> np.ndarray | dict[str, float]:
-    """Return the values that @FILE, @FILE:NAME or @FILE:NAME:ROW denotes: an array, or numbers by coordinate.
-
-    ``keys`` are the names of the array, the likeliest first.  Values are by coordinate if the file states ``names``.
-    Raises ValueError, and CommandError for a file that cannot be read.
-    """
-    match = _STORED.fullmatch(word)
-    if match is None:
-        raise ValueError(f"{option}: expected @FILE or @FILE:NAME:ROW, FILE a .json, .csv, .npz or .npy, got {word!r}")
-    row = None if match["row"] is None else int(match["row"])
-    content = _content(option, match["file"], (match["kind"] or "json").lower())
-    if isinstance(content, _Table):
-        if match["key"] is not None:
-            raise ValueError(f"{option}: {match['file']} has columns, expected @{match['file']}:ROW, got {word!r}")
-        return content.row(option, word, [*keys][-1], names, row)
-    stated: Any = None
-    if isinstance(content, dict):
-        scalars = [x for x in content.values() if isinstance(x, (int, float)) and not isinstance(x, bool)]
-        if names and match["key"] is None and scalars and len(scalars) == len(content):
-            return {name: number_of(f"{option}: {name}", str(x)) for name, x in content.items()}
-        key = match["key"] or next((key for key in keys if key in content), None)
-        if key is None or key not in content:
-            expected = f"{key!r}" if key is not None else " or ".join(map(repr, keys))
-            present = ", ".join(map(repr, content)) or "none"
-            raise ValueError(f"{option}: {word}: expected an array {expected}, got {present}; name it: @FILE:NAME")
-        stated = next((content[f"{x}_names"] for x in (key, [*keys][-1]) if f"{x}_names" in content), None)
-        content = content[key]
-    try:
-        values = np.array([] if content is None else content, dtype=float)
-    except (OverflowError, TypeError, ValueError):
-        raise ValueError(f"{option}: {word}: expected an array of numbers, got {str(content)[:60]}") from None
-    values = _one_row(option, word, values, row, matrix=not names)
-    if not np.isfinite(values).all():
-        raise ValueError(f"{option}: {word}: expected finite numbers, got {values[~np.isfinite(values)][0]}")
-    if names and stated is not None and values.shape == np.shape(stated):
-        return {str(name): float(x) for name, x in zip(np.asarray(stated).tolist(), values, strict=True)}
-    return values
-
-
-class _Table:
-    """A table with a header: its columns by name, and the cells of each row as text."""
-
-    def __init__(self, header: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
-        self.header, self.rows = [name.strip() for name in header], rows
-
-    def row(self, option: str, word: str, symbol: str, names: Sequence[str], row: int | None) -> dict[str, float]:
-        """Return the numbers of one row by coordinate; columns are named by it, or as "q:elbow".  Raises ValueError."""
-        columns = {name: next((x for x in (f"{symbol}:{name}", name) if x in self.header), None) for name in names}
-        missing = next((name for name, column in columns.items() if column is None), None)
-        if missing is not None or not names:
-            expected = f"a column {missing!r}" if names else "rows of numbers"
-            got = ", ".join(map(repr, self.header[:8]))
-            raise ValueError(f"{option}: {word}: expected {expected}, got {got}{' ...' * (len(self.header) > 8)}")
-        cells = self.rows[_row_index(option, word, len(self.rows), row)]
-        return {
-            name: number_of(f"{option}: {word}: {name}", cells[self.header.index(column)])
-            for name, column in columns.items()
-            if column is not None
-        }
-
-
-def _row_index(option: str, word: str, count: int, row: int | None) -> int:
-    """Return the index of a row; the only one without a statement.  Raises ValueError."""
-    if row is None and count != 1:
-        raise ValueError(f"{option}: {word}: expected one row, got {count}; select one: @FILE:ROW, -1 for the last")
-    if row is not None and not -count <= row < count:
-        raise ValueError(f"{option}: {word}: expected a row from {-count} to {count - 1}, got {row}")
-    return 0 if row is None else row
-
-
-def _one_row(option: str, word: str, values: np.ndarray, row: int | None, *, matrix: bool) -> np.ndarray:
-    """Return one vector of an array, or one (4, 4) for ``matrix``.  Raises ValueError."""
-    if row is None and values.size and (values.ndim == 1 or (matrix and values.shape == (4, 4))):
-        return values
-    if row is None and values.ndim == 2 and values.shape[1] == 1:  # as numpy.savetxt writes a vector
-        return values[:, 0]
-    if values.ndim < 2 or not values.size:
-        raise ValueError(f"{option}: {word}: expected an array with rows, got one of shape {values.shape}")
-    result: np.ndarray = values[_row_index(option, word, len(values), row)]
-    return result
-
-
-def _content(option: str, file: str, kind: str) -> Any:
-    """Return the content of a file: an array, values by name, or a table.  Raises ValueError and CommandError."""
-    try:
-        if file == "-":
-            data = sys.stdin.buffer.read(_BUDGET.max_bytes + 1)
-            if len(data) > _BUDGET.max_bytes:
-                raise ValueError(f"{option}: @-: standard input has more bytes than the limit of {_BUDGET.max_bytes}")
-        else:
-            data = read_regular(file, _BUDGET)
-    except ModelError as error:
-        raise CommandError(USAGE, f"{option}: {escaped(str(error))}") from error
-    except OSError as error:
-        raise CommandError(USAGE, f"{option}: cannot read {escaped(file)}: {error.strerror or error}") from error
-    try:
-        if kind == "json":
-            return json.loads(data)
-        if kind in ("csv", "txt"):
-            return _cells(data.decode("utf-8-sig"))
-        content = np.load(BytesIO(data), allow_pickle=False)
-        return content if kind == "npy" else _arrays(content)
-    except (ValueError, OSError, EOFError, RecursionError, zipfile.BadZipFile) as error:
-        raise ValueError(f"{option}: cannot read {file} as .{kind}: {error}") from None
-
-
-def _arrays(archive: Any) -> dict[str, Any]:
-    """Return the arrays of an archive by name, and the names of coordinates that its header states.
-
-    Raises ValueError for arrays beyond the limit of a file.
-    """
-    size = sum(info.file_size for info in archive.zip.infolist())
-    if size > _BUDGET.max_total_bytes:
-        raise ValueError(f"its arrays have {size} bytes, more than the limit of {_BUDGET.max_total_bytes}")
-    content = {name: archive[name] for name in archive.files}
-    said = content.pop("said", None)
-    stated = {} if said is None or said.dtype != np.uint8 else json.loads(said.tobytes())
-    return content | {name: stated[name] for name in ("q_names", "v_names") if name in stated}
-
-
-def _cells(text: str) -> Any:
-    """Return the numbers of a text (rows, columns), or a table if its first row is a header.  Raises ValueError."""
-    lines = [line for line in text.splitlines() if line.strip() and not line.lstrip().startswith("#")]
-    rows = [*csv.reader(lines)] if any("," in line for line in lines) else [_SEPARATOR.split(x.strip()) for x in lines]
-    if not rows or len({len(row) for row in rows}) != 1:
-        raise ValueError("expected rows of equal length, separated by commas or blanks")
-    try:
-        return np.array([[float(cell) for cell in row] for row in rows])
-    except ValueError:
-        try:
-            [float(cell) for cell in rows[0]]
-        except ValueError:
-            return _Table(rows[0], rows[1:])
-        raise

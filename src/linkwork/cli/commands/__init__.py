@@ -18,7 +18,7 @@ COMMANDS: dict[str, str] = {
     "compare": "compare two robots by the names of their links and joints, and print what differs",
     "convert": "read a robot in one format and write it in another",
     "robots": "list the built-in robots",
-    "pose": "print the pose of a frame at one configuration",
+    "pose": "print the pose of a frame at one configuration, or at those of a table",
     "ik": "find a configuration in which a frame has a pose or a position",
     "jacobian": "print the Jacobian of a frame at one configuration",
     "dynamics": "print the terms of the equation of motion at one state, and forces or accelerations",

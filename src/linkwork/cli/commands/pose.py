@@ -1,13 +1,15 @@
-"""`linkwork pose`: print the pose of a frame at one configuration."""
+"""`linkwork pose`: print the pose of a frame at one configuration, or at those of a table."""
 
 from __future__ import annotations
 
 import argparse
 
+import numpy as np
+
 from linkwork import quaternion, rpy
 from linkwork.cli.arguments import USAGE, CommandError, add_json, add_robot, robot_of
-from linkwork.cli.output import Terminal, escaped, label, number
-from linkwork.cli.states import add_configuration, add_frames, configuration_data, matrix_lines, required_q
+from linkwork.cli.output import Terminal, escaped, label, number, table
+from linkwork.cli.states import add_configuration, add_frames, configuration_data, configurations_of, matrix_lines
 from linkwork.errors import UnknownNameError
 
 __all__ = ["add_arguments", "run"]
@@ -22,17 +24,23 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace, terminal: Terminal) -> int:
     robot = robot_of(arguments, terminal)
-    q = required_q(robot, arguments, terminal)
+    q = configurations_of(robot, arguments, terminal)
     try:
         X = robot.pose(q, arguments.frame, relative_to=arguments.relative_to)
     except UnknownNameError as error:
         raise CommandError(USAGE, escaped(str(error))) from error
-    parts = {"position": X[:3, 3], "rpy": rpy(X), "quaternion_wxyz": quaternion(X)}
+    parts = {"position": X[..., :3, 3], "rpy": rpy(X), "quaternion_wxyz": quaternion(X)}
     if arguments.json:
         frames = {"frame": arguments.frame, "relative_to": arguments.relative_to}
         terminal.out.json(configuration_data(robot, q, **frames, pose=X, **parts))
         return 0
     lines = [f"{label(robot.name)}: pose of {label(arguments.frame)} relative to {label(arguments.relative_to)}", ""]
+    if q.ndim == 2:
+        columns = ("row", *"xyz", "roll", "pitch", "yaw", *(f"q{x}" for x in "wxyz"))
+        values = np.concatenate([*parts.values()], axis=1)
+        rows = [[str(k), *(number(x) for x in row)] for k, row in enumerate(values)]
+        terminal.out.lines([*lines, *table(columns, rows, left=()), "", "[m, rad]; --json has the poses as matrices"])
+        return 0
     titles = ("position [m]", "roll, pitch, yaw [rad]", "quaternion (w, x, y, z)")
     lines += [
         f"{title}: {' '.join(number(x + 0.0) for x in values)}"
