@@ -5,6 +5,7 @@ from __future__ import annotations
 import dataclasses
 import math
 import warnings
+from itertools import pairwise
 from pathlib import Path
 
 import pytest
@@ -192,6 +193,17 @@ def alone(**how):
     return [link(**how), joint()]
 
 
+def rods(ratio):
+    """Links of 0.2 m whose radii of gyration are the same multiple of their lengths."""
+    yy = 2.0 * (0.2 * ratio) ** 2
+    names = ["base", *(f"l{k}" for k in range(6))]
+    return [
+        part
+        for a, b in pairwise(names)
+        for part in (link(b, com="0 0 0", inertia=moments(yy, 0.9 * yy), shapes=""), joint(b, a))
+    ]
+
+
 BALL = '<collision><origin xyz="{} 0 0"/><geometry><sphere radius="0.1"/></geometry></collision>'
 HALF = 0.5 * (0.5**2 + 2.0 * 0.04**2) ** 0.5  # of the diagonal of the box
 VOLUME = 0.5 * 0.04**2
@@ -218,6 +230,8 @@ LIMITS = [  # code, the largest or smallest value without it, and a robot with a
     ("DENSITY", 25e3, lambda x: uniform(x * VOLUME)),
     ("INERTIA_LARGE", 0.2, lambda x: alone(inertia=moments(2.0 * x * x, x * x), shapes="")),
     ("INERTIA_EXTENT", 1.0, lambda x: alone(inertia=moments(2.0 * (x * HALF) ** 2 + 2e-4))),
+    ("INERTIA_LARGE", 3.0, lambda x: rods(x)),
+    ("INERTIA_SMALL", 0.06, lambda x: rods(x)),
     ("PLACEHOLDER", 2.0, lambda x: alone(mass=0.01 / (x * HALF) ** 2, inertia=moments(0.01, 0.01))),
     (
         "OVERLAP",
@@ -239,7 +253,9 @@ LIMITS = [  # code, the largest or smallest value without it, and a robot with a
 @pytest.mark.parametrize(("code", "limit", "parts"), LIMITS, ids=[f"{x[0]} {x[1]:.4g}" for x in LIMITS])
 def test_check_model_reports_values_just_beyond_each_limit_and_none_just_within(code, limit, parts):
     is_found = [code in {x.code for x in check(*parts(limit * by)).findings} for by in (1.0 - 1e-3, 1.0 + 1e-3)]
-    is_smallest = (code, limit) == ("DENSITY", 1.0) or (code == "LIMIT_UNITS" and limit < 1.0)
+    is_smallest = (code, limit) in (("DENSITY", 1.0), ("INERTIA_SMALL", 0.06)) or (
+        code == "LIMIT_UNITS" and limit < 1.0
+    )
     assert is_found == [is_smallest, not is_smallest]
 
 
