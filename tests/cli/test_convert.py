@@ -225,9 +225,9 @@ def test_losses_of_inertias_explain_the_dynamics_that_follow_from_them_alone():
     stated, unstated = split_differences(robot.compare(both).differences, [lost], {"lower_rod", "upper_rod"})
     assert "dynamics" not in {x.group for x in unstated}
     stated, unstated = without_other_dynamics(robot, both, stated, unstated)
-    other = {(x.quantity, x.subject) for x in changed.compare(both).differences if x.group == "dynamics"}
-    assert other and {(x.quantity, x.subject) for x in unstated if x.group == "dynamics"} == other
-    assert other.isdisjoint((x.quantity, x.subject) for x, _ in stated)
+    remaining = {(x.quantity, x.subject) for x in changed.compare(both).differences if x.group == "dynamics"}
+    assert remaining and {(x.quantity, x.subject) for x in unstated if x.group == "dynamics"} == remaining
+    assert remaining.isdisjoint((x.quantity, x.subject) for x, _ in stated)
 
 
 def test_losses_of_elements_with_brackets_in_their_names_explain_their_differences():

@@ -168,8 +168,8 @@ def test_pose_command_prints_the_poses_of_all_configurations_of_a_table(files, l
     printed = np.array([line.split() for line in text[4:7]], dtype=float)
     np.testing.assert_allclose(printed[:, 1:4], X[:, :3, 3], atol=1e-5)
     np.testing.assert_allclose(lw.pose(printed[:, 1:4], rpy=printed[:, 4:7]), X, atol=1e-5)
-    one = linkwork("pose", "arm6", "--frame", "tool", "--q", "@rows.csv:1", "--json")
-    np.testing.assert_array_equal(json.loads(one.out)["pose"], X[1])
+    second = linkwork("pose", "arm6", "--frame", "tool", "--q", "@rows.csv:1", "--json")
+    np.testing.assert_array_equal(json.loads(second.out)["pose"], X[1])
     (files / "short.csv").write_text("1,2\n3,4\n")
     ran = linkwork("pose", "arm6", "--frame", "tool", "--q", "@short.csv")
     assert ran.code == 2 and "--q: expected 6 coordinates of q, got 2 numbers" in ran.err

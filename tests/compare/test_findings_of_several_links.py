@@ -35,24 +35,24 @@ def test_check_model_states_how_likely_a_fault_is_by_how_many_joints_have_it():
             for parent, child, limit in zip(names, names[1:], limits, strict=False)
             for part in (link(child), joint(child, parent, limit))
         ]
-        found = check(*parts).findings
-        assert [x.severity for x in found if x.code == "LIMIT_UNITS"] == [severity] * count
+        findings = check(*parts).findings
+        assert [x.severity for x in findings if x.code == "LIMIT_UNITS"] == [severity] * count
     for mass, severity in ((90.0, "note"), (120.0, "warning")):
         assert [x.severity for x in check(*uniform(mass)).findings if x.code == "DENSITY"] == [severity]
 
 
 def test_check_model_compares_the_inertias_of_most_links():
-    def of(equal, other):
-        names = ["base", *(f"l{k}" for k in range(equal + other))]
-        inertias = [ROD] * equal + [moments(UNIFORM * (1.0 + 0.01 * k)) for k in range(1, other + 1)]
+    def of(equal, unequal):
+        names = ["base", *(f"l{k}" for k in range(equal + unequal))]
+        inertias = [ROD] * equal + [moments(UNIFORM * (1.0 + 0.01 * k)) for k in range(1, unequal + 1)]
         return [
             part
             for parent, child, inertia in zip(names, names[1:], inertias, strict=False)
             for part in (link(child, inertia=inertia), joint(child, parent))
         ]
 
-    for equal, other, expected in ((4, 4, False), (5, 4, True), (3, 0, False), (4, 0, True)):
-        assert ("IDENTICAL_INERTIAS" in {x.code for x in check(*of(equal, other)).findings}) is expected
+    for equal, unequal, expected in ((4, 4, False), (5, 4, True), (3, 0, False), (4, 0, True)):
+        assert ("IDENTICAL_INERTIAS" in {x.code for x in check(*of(equal, unequal)).findings}) is expected
 
 
 def test_check_model_compares_links_at_mirrored_positions_only():
@@ -104,8 +104,8 @@ def test_check_model_ignores_friction_without_effect_and_followers_of_unlimited_
     assert "FRICTION_LARGE" not in {x.code for x in lw.Robot(idle).check_model().findings}
     follower = link("more"), joint("more", "rod", more=MIMIC)
     for kind, expected in (("continuous", False), ("revolute", False)):
-        found = check(link(), joint(type=kind), *follower).findings
-        assert ("MIMIC_RANGE" in {x.code for x in found}) is expected
+        findings = check(link(), joint(type=kind), *follower).findings
+        assert ("MIMIC_RANGE" in {x.code for x in findings}) is expected
 
 
 def test_rounding_of_second_moments_and_of_powers_of_ten_has_stated_limits():

@@ -168,14 +168,14 @@ def test_load_uses_the_nearest_physical_inertia_on_request():
 def test_multiples_of_the_robots_own_inertias_are_accepted_and_others_checked():
     with pytest.warns(ModelWarning, match="the largest exceeds the sum of the others"):
         impossible = loaded(arm(IMPOSSIBLE))
-    (own,) = impossible.parameters("inertia:b").values()
-    heavier = impossible.with_parameters({"inertia:b": 1.2 * own})
+    (nominal,) = impossible.parameters("inertia:b").values()
+    heavier = impossible.with_parameters({"inertia:b": 1.2 * nominal})
     np.testing.assert_allclose(heavier.mass_matrix([0.3]), 1.2 * impossible.mass_matrix([0.3]), rtol=1e-12)
-    changed = own + np.eye(10)[9]
+    changed = nominal + np.eye(10)[9]
     with pytest.raises(ValueError, match=r"own, which load\(path, inertia=\"nearest\"\) repairs"):
         impossible.with_parameters({"inertia:b": changed})
     with pytest.raises(ValueError, match="unphysical inertial parameters"):
-        impossible.with_parameters({"inertia:b": -own})
+        impossible.with_parameters({"inertia:b": -nominal})
 
 
 def test_factors_of_a_bodys_inertia_scale_all_its_links_and_other_changes_its_own_link():
