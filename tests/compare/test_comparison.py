@@ -9,6 +9,9 @@ import numpy as np
 import pytest
 
 import linkwork as lw
+from linkwork.compare.compare_robots import GROUPS, _flat
+from linkwork.compare.library_model import LibraryModel
+from linkwork.compare.robot_comparison import Comparer
 from linkwork.errors import ModelWarning, UnknownNameError
 from linkwork.model.random_tree import random_tree
 from linkwork.spatial import Pose, Rotation, Vec3
@@ -310,3 +313,69 @@ def _compiled(mujoco, text):
     spec = mujoco.MjSpec.from_string(text)
     spec.compile()
     return spec
+
+
+def test_values_within_the_tolerance_of_a_comparison_are_equal_and_few_of_one_quantity_are_shown():
+    """The difference is relative to the larger value; five differences of one quantity are shown."""
+    to = Comparer(0.25)
+    for k, right in enumerate((1.5, 2.0, 2.5, 2.6, 3.0)):  # of 2
+        to.values("drives", "stiffness", f"j{k}", 2.0, right)
+    assert [x.subject for x in to.differences] == ["j4"]
+    arm = lw.load("arm7")
+    names = [joint.name for joint in arm.joints[:6]]
+    result = arm.compare(
+        arm.with_joint_dynamics(damping=dict.fromkeys(names, 0.75)), ignore=[*GROUPS.keys() - {"drives"}]
+    )
+    assert len(result.of("drives")) == 6 and sum("0.75" in line for line in result.lines()) == 5
+
+
+def test_joints_of_other_types_are_compared_by_their_common_values_only(arm):
+    ball = arm.with_joint(arm.joint("elbow").with_type(lw.joints.Spherical()))
+    result = arm.compare(ball, ignore=["dynamics", "poses"])
+    assert {"joint type"} <= differing(result) and "speed limit [rad/s, m/s]" not in {
+        x.quantity for x in result.differences if x.subject == "elbow"
+    }
+
+
+def test_values_of_shapes_are_compared_by_file_name_and_key():
+    assert _flat(lw.shapes.Mesh("package://arm/meshes/hand.stl", (1.0, 2.0, -3.0)), None) == [
+        *("hand.stl", 1.0, 2.0, -3.0)
+    ]
+    assert _flat({"b": 1, "a": [2.5, "c"]}, None) == ["a", 2.5, "c", "b", 1.0]
+
+
+def test_robots_that_a_library_cannot_read_have_a_reason(tmp_path):
+    path = tmp_path / "r.urdf"
+    text = f'<robot name="r"><link name="base"/>{"".join((*LINKS, *JOINTS))}</robot>'
+    path.write_text(text)
+    robot = lw.load(path)
+    assert LibraryModel.source_of(robot, "urdf", "mjcf") == path
+    with pytest.raises(ValueError, match="it reads mjcf, not urdf"):
+        LibraryModel.source_of(robot, "mjcf")
+    unsafe = lw.Robot(replace(robot.tree, trusted=False))
+    with pytest.raises(ValueError, match="the robot was loaded with trusted=False, and the library reads files"):
+        LibraryModel.source_of(unsafe, "urdf")
+
+
+@pytest.mark.parametrize("library", ["mujoco", "pinocchio"])
+def test_robots_that_differ_from_their_file_are_refused_by_libraries(library, tmp_path):
+    pytest.importorskip(library, reason=f"compares with {library}, which is optional")
+    path = tmp_path / "r.urdf"
+    path.write_text(f'<robot name="r"><link name="base"/>{"".join((*LINKS, *JOINTS))}</robot>')
+    robot = lw.load(path)
+    first, *others = robot.tree.bodies
+    renamed = lw.Robot(replace(robot.tree, bodies=(replace(first, joint_name="hip"), *others)))
+    with pytest.raises(ValueError, match=rf"compare_with_library: library: {library}: .* has no joint 'hip'"):
+        renamed.compare_with_library(library)
+    if library == "mujoco":
+        path.write_text(path.read_text().replace('type="revolute"', 'type="continuous"'))
+        turning = lw.load(path, continuous="sincos")
+        with pytest.raises(ValueError, match="a joint with sine and cosine as its coordinates; load the robot with"):
+            turning.compare_with_library(library)
+    else:
+        locked = robot.with_locked_joints(["elbow"])
+        with pytest.raises(ValueError, match="Pinocchio reads 3 joints with 3 velocities, the robot has 2 with 2"):
+            locked.compare_with_library(library)
+        ball = robot.with_joint(robot.joint("elbow").with_type(lw.joints.UnboundedRevolute((0, 1, 0))))
+        with pytest.raises(ValueError, match="no translation of the joint 'elbow', a "):
+            ball.compare_with_library(library)
