@@ -59,7 +59,8 @@ def _by_cells(starts: np.ndarray, s: np.ndarray) -> np.ndarray:
     A few steps lead from there to the segment.
     """
     count = _CELLS_PER_SEGMENT * len(starts)
-    scale = count / (starts[-1] - starts[0])
+    with np.errstate(over="ignore", divide="ignore"):
+        scale = count / (starts[-1] - starts[0])
     if not np.isfinite(scale):
         return np.asarray(_bisected(starts, s))
     first = _bisected(starts, starts[0] + np.arange(count) / scale)
