@@ -202,7 +202,7 @@ def pytest_runtest_protocol(item):
 
     Kernels of the compiler's tests are verified, and those of one other test in ten, which the seed draws.  Tests of
     compiled code have code for vectors of samples, by LLVM at effort 1 or, one in ten, at effort 2.  Of the others, one
-    in forty has it, at effort 1, instead of quick code.
+    in 120 has it, at effort 1, instead of quick code.
     """
     config = item.config
     test = item.nodeid
@@ -214,7 +214,7 @@ def pytest_runtest_protocol(item):
     elif test.startswith(AS_SHIPPED):
         effort = None
     else:
-        effort = "1" if has_vectors or rotation.is_drawn(test, number, 40) else "0"
+        effort = "1" if has_vectors or rotation.is_drawn(test, number, 120) else "0"
     environment = {EFFORT: effort, DEBUG: "1" if verified else None}
     previous = {name: config.stash[USERS][name] or value for name, value in environment.items()}
     before = {name: os.environ.get(name) for name in previous}

@@ -63,6 +63,7 @@ def test_exported_symbols_begin_with_the_kernels_name(target: Target) -> None:
     assert visible == {"gr__e.loop", "gr__e.few", "gr__e.block", "gr__e.sample", "gr__e.fast"}
 
 
+@pytest.mark.slow(every=3)
 def test_kernel_names_do_not_collide_with_names_of_llvm() -> None:
     assert symbol_prefix("llvm") == "llvm_" and symbol_prefix("llvm1") == "llvm1"
     for name in ("llvm", "lw", "größe", "_"):
@@ -83,6 +84,7 @@ def test_entry_point_is_compiled_from_only_the_parts_it_needs(name: str) -> None
     assert 0 < sum(map(text_bytes, objects)) < sum(map(len, objects))
 
 
+@pytest.mark.slow(every=3)
 def test_machine_code_uses_no_registers_wider_than_the_target() -> None:
     program = optimize(sample("chain of rotations"))
     for lanes, cpu, wide in ((2, "x86-64", "ymm"), (4, "x86-64-v3", "zmm")):
@@ -115,7 +117,7 @@ def long_program(length: int) -> Program:
     return Program("long", (Port("x", (40,)),), (Port("y", (10, 10)),), tuple(instructions), tuple(values[-100:]))
 
 
-@pytest.mark.slow(every=3)
+@pytest.mark.slow(every=5)
 def test_program_of_twenty_thousand_instructions_compiles() -> None:
     program = long_program(20_100)
     kernel = Kernel(program, without_passes=["fuse", "dead_code"])

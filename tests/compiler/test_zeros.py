@@ -19,6 +19,7 @@ def scattered(x):
     return np.array(first, dtype=object).reshape(8, 5), np.zeros((4, 4)), np.array([-0.0] * 6)
 
 
+@pytest.mark.slow(every=3)
 def test_constant_zeros_in_outputs_are_written_in_all_kinds_of_kernel_calls():
     x = np.random.default_rng(0).normal(size=(37, 3))
     for whole in (2000, 10):

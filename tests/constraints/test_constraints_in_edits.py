@@ -72,7 +72,7 @@ def every_kind():
     ]
 
 
-@pytest.mark.slow(every=5)
+@pytest.mark.slow(every=9)
 def test_constrained_robots_with_another_root_link_describe_the_same_mechanism():
     robot = arm().with_constraints(*every_kind())
     q, v = np.array([0.3, -0.7, 0.4]), np.array([0.2, 0.5, -0.3])

@@ -293,6 +293,7 @@ def _sensed(robot: Any, state: Any, frame: str, joint: str) -> Any:
 _LARGER = ("reversed_chain", "spherical_random", "mixed_0", "mixed_star", "mixed_1")
 
 
+@pytest.mark.costly
 @pytest.mark.parametrize("name", ["universal_random", *(pytest.param(x, marks=SELDOM) for x in _LARGER)])
 def test_sensor_outputs_of_linear_models_equal_central_differences_of_the_readings(name: str) -> None:
     """Central differences of readings that the robot's methods compute, along random deviations of q, v and tau."""

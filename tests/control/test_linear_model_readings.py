@@ -178,7 +178,7 @@ def test_unsuitable_times_and_velocities_of_linear_models_are_refused() -> None:
         linear_model(chain(), q, v, tau=tau, time=0.7)
 
 
-@pytest.mark.slow(every=5)
+@pytest.mark.slow(every=9)
 @pytest.mark.parametrize("name", ["fourbar", "delta", "jansen_leg"])
 def test_derivatives_of_force_torque_sensors_in_loops_equal_finite_differences(name: str) -> None:
     """The wrench across a joint that closes a loop, and across one of the tree in the loop."""
@@ -264,7 +264,7 @@ def test_derivatives_of_range_sensors_equal_finite_differences() -> None:
         assert not model.C[:, robot.nv :].any() and not model.D.any()
 
 
-@pytest.mark.slow(every=5)
+@pytest.mark.slow(every=9)
 def test_derivatives_of_range_sensors_at_all_shapes_and_links_equal_finite_differences() -> None:
     """Rays from the wrist of an arm, at solids in general position, a height field, and the arm's first link."""
     robot = chain().with_collisions("turn link", lw.shapes.Box((0.5, 0.6, 0.7)))

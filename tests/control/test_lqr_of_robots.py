@@ -32,6 +32,7 @@ def _run(robot: Any, tau: Any, q: np.ndarray, v: np.ndarray, step: float, count:
     return q, v
 
 
+@pytest.mark.slow(every=3)
 def test_lqr_controllers_print_robot_gains_and_time() -> None:
     robot = lw.load("double_pendulum")
     for step, time in ((None, "continuous time"), (0.005, "dt = 0.005 s")):

@@ -199,6 +199,7 @@ def test_mpc_accepts_a_users_planner(problem: Any) -> None:
     assert calls[0] == ["y"] and calls[1].tolist() == [4.0, 4.0] and calls[2] is True
 
 
+@pytest.mark.slow(every=3)
 def test_mpc_can_plan_by_iterative_lqr(problem: Any) -> None:
     robot = problem.robot
     free = lw.TrajectoryProblem(robot, num_steps=STEPS, duration=STEPS * TAU).add(

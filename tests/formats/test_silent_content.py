@@ -148,6 +148,7 @@ NAMES = {"srdf": ("forearm_distal", "left_finger", "wrist_flex")}  # links and a
 CASES = {name: partial(cases, name) for name in FORMATS}
 
 
+@pytest.mark.slow(every=5)
 @pytest.mark.parametrize(
     "name",
     [

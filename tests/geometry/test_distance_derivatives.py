@@ -76,7 +76,7 @@ def listed(result: SignedDistance, n: int) -> np.ndarray:
     )
 
 
-@pytest.mark.slow(every=3)
+@pytest.mark.slow(every=5)
 def test_derivatives_of_the_distance_normals_wrench_equal_finite_differences() -> None:
     """∂(p × n; n) by a twist of one body, of all closed forms, apart and overlapping."""
     n, h = 60, 1e-5

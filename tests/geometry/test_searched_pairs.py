@@ -41,7 +41,7 @@ def compiled(a: str, b: str, na: int, nb: int) -> lw.Kernel:
     return lw.compile(measured, x=na, y=nb)
 
 
-@pytest.mark.slow(every=5)
+@pytest.mark.slow(every=9)
 def test_penetration_depths_and_witness_points_of_difficult_pairs_are_exact() -> None:
     for pair in CASES:
         (a, b), x, y = pair["kinds"], np.array(pair["a"]), np.array(pair["b"])

@@ -67,6 +67,7 @@ def test_ik_joints_not_determined_by_hard_tasks_follow_the_posture_task():
         assert np.abs(solution.q[:2] - expected).max() <= 1e-9 and (solution.iterations[:2] <= 30).all()
 
 
+@pytest.mark.slow(every=3)
 def test_ik_errors_of_hard_tasks_within_tolerance_stay_if_no_motion_removes_them():
     """Fewer free joints than errors: the target is off by half of the tolerance, also beside a closed loop."""
     for name, frame, locked in (("arm7", "hand", ["shoulder_pan", "elbow"]), ("jansen_leg", "foot_triangle", [])):

@@ -111,6 +111,7 @@ def test_closed_form_ik_exists_for_the_base_relative_to_the_hand():
         check(robot, form, rng.uniform(-math.pi, math.pi, (200, 6)), compiled=False)
 
 
+@pytest.mark.slow(every=3)
 def test_closed_form_ik_of_seven_axis_arms_can_be_parametrised_by_the_elbow_angle():
     robot = iiwa14()
     form = robot.closed_form("link7")

@@ -204,6 +204,7 @@ def test_lower_priority_levels_of_differential_ik_do_not_change_higher_levels():
     assert np.abs(np.einsum("kij,kj->ki", J, together.v) - above).max() > 1e-4
 
 
+@pytest.mark.slow(every=3)
 def test_hard_tasks_of_differential_ik_are_met_or_reported_as_failures():
     q = ARM.random_configuration(seed=10, size=10)
     away = q + 1e-3
@@ -357,6 +358,7 @@ def test_velocity_limits_of_mimic_followers_apply_to_masters_by_the_ratio():
         assert abs(abs(velocity_result.v[0]) - fastest) < 1e-9, limits
 
 
+@pytest.mark.slow(every=3)
 def test_differential_ik_never_crosses_a_barrier_task():
     """A hand is pulled up through a ceiling at the largest velocity."""
     q = ARM.random_configuration(seed=3)

@@ -35,6 +35,7 @@ def weightless(tree):
     return replace(tree, gravity=Vec3(0.0, 0.0, 0.0))
 
 
+@pytest.mark.slow(every=3)
 def test_15_inverse_dynamics_undoes_forward_dynamics():
     """15. ID(q, v, FD(q, v, τ)) = τ: 1e-12 (1 + ‖τ‖) up to cond(M) = 1e5, above cond · eps · n."""
     for case in cases():
@@ -164,6 +165,7 @@ def test_26_wrenches_act_as_joint_forces_of_the_transposed_jacobian():
             case.close(values, expected, 1e-11, f"{frame}: ID", core=1)
 
 
+@pytest.mark.slow(every=3)
 def test_27_only_wrenches_and_weight_change_the_momentum():
     """27. Centroidal momentum is Σ of the bodies'; its rate is Σ of wrenches and weight: 1e-10; free fall: 1e-12."""
     rng = np.random.default_rng(27)

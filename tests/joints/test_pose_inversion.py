@@ -73,6 +73,7 @@ def test_nearest_joint_configurations_to_poses_agree_on_all_scalars_with_derivat
         assert np.allclose(symbolic_jacobian(said, samples[1]), dual_jacobian(said, samples[1]), atol=1e-9), name
 
 
+@pytest.mark.slow(every=3)
 def test_rate_of_the_pose_residual_equals_the_twist_across_the_motion_subspace_of_a_joint(drawn: Any) -> None:
     """Against differences, across the constraint wrenches; q follows the pose along the motion subspace."""
     rng, h = np.random.default_rng(1), 1e-6

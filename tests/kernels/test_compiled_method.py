@@ -73,6 +73,7 @@ def test_defaults_passed_by_keyword_or_as_none_give_the_same_result():
     assert np.array_equal(ARM.bias_force(Q, Q, wrenches={}), ARM.bias_force(Q, Q))
 
 
+@pytest.mark.slow(every=5)
 def test_expressions_of_sympy_are_refused_with_the_alternative():
     sympy = pytest.importorskip("sympy")
     q = list(sympy.symbols(f"q:{ARM.nq}"))

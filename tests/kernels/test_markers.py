@@ -31,6 +31,7 @@ def by_hand(q: np.ndarray, frame: str, r: Any) -> np.ndarray:
     return (X[..., :3, :3] @ np.asarray(r)[..., None])[..., 0] + X[..., :3, 3]
 
 
+@pytest.mark.slow(every=3)
 def test_points_of_point_position_are_selected_by_a_name_or_a_list_of_names() -> None:
     position = ARM.point_position(Q, "tip")
     assert position.shape == (4, 3)

@@ -95,6 +95,7 @@ def with_parameters(requests: dict[str, Request], selected: tuple[Parameter, ...
     return {key: replace(request, parameters=selected) for key, request in requests.items()}
 
 
+@pytest.mark.costly
 @pytest.mark.parametrize(
     ("name", "group"), [*CASES[:2], *(pytest.param(*case, marks=pytest.mark.slow) for case in CASES[2:])]
 )
@@ -302,6 +303,7 @@ def test_massless_link_with_an_inertia_parameter_has_forward_dynamics() -> None:
         idle.compile("forward_dynamics", parameters="gravity")(q, v, tau, [0.0, 0.0, -9.81])
 
 
+@pytest.mark.slow(every=3)
 def test_robot_parameters_broadcast_with_states() -> None:
     names = ["inertia:hand", "gravity"]
     kernel = ARM.compile("inverse_dynamics", parameters=names)

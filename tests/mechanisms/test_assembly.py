@@ -210,6 +210,7 @@ def test_invalid_arguments_of_assembly_are_refused_by_name():
         )
 
 
+@pytest.mark.slow(every=5)
 def test_assembly_of_a_batch_treats_each_configuration_independently():
     robot, rng = linkage(), np.random.default_rng(3)
     guess, angle = rng.uniform(-3, 3, (37, 3)), rng.uniform(-3, 3, 37)

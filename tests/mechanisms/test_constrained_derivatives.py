@@ -257,7 +257,7 @@ def test_derivatives_of_rolling_wheels_by_velocity_are_exact(name):
     assert np.abs(by_v @ free - known).max() < 1e-12 * max(1.0, np.abs(by_v).max())
 
 
-@pytest.mark.slow(every=3)
+@pytest.mark.slow(every=5)
 def test_gradient_of_potential_energy_includes_springs_in_loop_joints():
     """Against differences along every velocity, of mechanisms that are open, where no equilibrium holds the springs."""
     rng, step = np.random.default_rng(5), 1e-5

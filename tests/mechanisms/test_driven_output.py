@@ -43,6 +43,7 @@ def test_motors_of_a_driven_mechanism_supply_the_power_of_bodies_and_dampers(mot
         motion.reactions(actuators=())
 
 
+@pytest.mark.slow(every=3)
 def test_loads_affect_all_forces_of_a_driven_motion(motion, tmp_path):
     pytest.importorskip("pandas")
     pytest.importorskip("matplotlib")

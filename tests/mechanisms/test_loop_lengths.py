@@ -64,6 +64,7 @@ def test_fixed_crank_of_a_four_bar_is_proved_infeasible_where_its_triangle_canno
     assert motion.status == "infeasible" and "cannot close" in motion.explain()
 
 
+@pytest.mark.slow(every=3)
 def test_loops_with_slides_or_along_their_axes_are_not_called_too_short():
     assert four_bar(2.0, 7.0, 9.0, 6.0, shift=3.0).assemble(check=False).success
     apart = four_bar(1.0, 2.0, 3.0, 9.0, closing=lw.joints.Prismatic((1, 0, 0))).assemble(check=False)

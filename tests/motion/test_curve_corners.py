@@ -166,7 +166,7 @@ def _polyline(rng: np.random.Generator, n: int, nv: int) -> tuple[Trajectory, np
     ]
 
 
-@pytest.mark.slow(every=3)
+@pytest.mark.slow(every=9)
 def test_timed_polylines_satisfy_limits_on_both_sides_of_corners(tmp_path):
     for seed in range(examples(60)):
         rng = np.random.default_rng(seed)

@@ -151,6 +151,7 @@ def test_animations_of_trajectories_show_their_configurations(arm, tmp_path):
         lw.motion.spline([0.0, 1.0], [[0.0], [1.0]]).animation()
 
 
+@pytest.mark.slow(every=3)
 def test_plots_of_cartesian_paths_show_shapes_and_obstacles(arm):
     motion = arm.spline([0.0, 1.0], [[0.0, 0.0], [1.0, 0.5]])
     scene = (

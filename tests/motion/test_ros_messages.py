@@ -98,7 +98,7 @@ def test_trajectory_files_at_a_rate_have_steps_of_exactly_one_period_and_a_short
     np.testing.assert_allclose(times, [*(0.02 * np.arange(52)), 1.0333], atol=1e-9)
 
 
-@pytest.mark.slow(every=5)
+@pytest.mark.slow(every=9)
 @pytest.mark.parametrize("kind", ["floating", "planar"])
 def test_moveit_robot_trajectory_contains_the_floating_base_with_its_twists(kind, tmp_path):
     robot, motion = flying_motion(kind)

@@ -29,6 +29,7 @@ def test_steps_of_a_sequence_follow_each_other_with_their_times():
     assert sum(float(row[3]) for row in rows[:-1]) == pytest.approx(100.0, abs=0.3) and rows[-1][3] == "100.0"
 
 
+@pytest.mark.slow(every=3)
 def test_timed_paths_are_steps_of_a_sequence():
     arm = lw.load("arm6")
     path = arm.spline([0.0, 1.0], [arm.neutral(), arm.neutral() + 0.3])

@@ -181,6 +181,7 @@ def test_floating_base_that_turns_back_in_the_middle_of_a_segment_is_not_taken_f
         swing.for_robot(CELL, prefix="c_", others=MOTIONS["cubic"](ARM).for_robot(CELL, prefix="a_"))
 
 
+@pytest.mark.slow(every=3)
 def test_joints_rest_where_both_motions_have_the_same_rotation():
     home = CELL.random_configuration(seed=5)
     negated = home.copy()

@@ -29,6 +29,7 @@ def points():
 V = np.array([0.3, -0.5, 0.7])
 
 
+@pytest.mark.slow(every=3)
 def test_splines_on_manifolds_solved_over_any_scalar_satisfy_their_equations():
     """Acceleration is continuous, ends are launched or natural, and points are passed through."""
     robot, q = points()

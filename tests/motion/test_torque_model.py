@@ -185,7 +185,7 @@ def test_friction_beyond_the_torque_limit_is_refused_by_timing():
     assert time_optimal(path, torque=LIMIT, velocity=1.0, passive=False).duration > 0.0
 
 
-@pytest.mark.slow(every=5)
+@pytest.mark.slow(every=9)
 def test_motion_against_strong_damping_has_the_closed_form_duration():
     """Damping bears nearly all of the torque, so the duration is the integral of |q'| d / (limit - gravity)."""
     limits, q = np.array([30.0, 20.0]), np.random.default_rng(0).uniform(-1.5, 1.5, (5, 2))
@@ -201,7 +201,7 @@ def test_motion_against_strong_damping_has_the_closed_form_duration():
         assert _excess(robot, motion, limits) < 1e-4
 
 
-@pytest.mark.slow(every=5)
+@pytest.mark.slow(every=9)
 def test_kernel_for_timing_of_robots_with_losses_agrees_with_the_general_method(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:

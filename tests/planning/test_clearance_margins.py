@@ -40,7 +40,7 @@ def _least(path: np.ndarray, *pair: str) -> float:
     return float(ROBOT.distances(q, SCENE, pairs=[pair]).distance.min())
 
 
-@pytest.mark.slow(every=5)
+@pytest.mark.slow(every=9)
 @pytest.mark.parametrize("edges", ["certified", "sampled"])
 def test_plan_lifts_an_attached_box_from_a_table_and_puts_it_down(edges: str) -> None:
     plan = ROBOT.plan(START, GOAL, SCENE, collision_check=edges)

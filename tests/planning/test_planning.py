@@ -516,7 +516,7 @@ def test_invalid_arguments_of_planning_are_refused(arm: lw.Robot) -> None:
         bare.plan([0.0], [1.0])
 
 
-@pytest.mark.slow(every=5)
+@pytest.mark.slow(every=9)
 def test_plots_of_plans_show_the_obstacles(arm: lw.Robot) -> None:
     pytest.importorskip("matplotlib")
     axes = arm.plan(START, GOAL, SCENE).plot("tip")

@@ -66,7 +66,7 @@ def test_example_robots_built_in_code_equal_their_files_bit_for_bit(example: Exa
     assert_same(example.text(), floating_base=example.floating)
 
 
-@pytest.mark.slow(every=3)
+@pytest.mark.slow(every=5)
 def test_random_robots_built_in_code_equal_their_urdf_bit_for_bit() -> None:
     for seed in range(60):
         text = random_urdf(np.random.default_rng(seed), links=1 + seed % 12)

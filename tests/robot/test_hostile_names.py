@@ -53,7 +53,7 @@ def _drawn(axes):
     return {line for text in texts for line in text._preprocess_math(text.get_text())[0].split("\n")}
 
 
-@pytest.mark.slow(every=3)
+@pytest.mark.slow(every=5)
 def test_plots_show_names_with_markup_and_control_characters_literally(robot):
     q = [[0.1 * k for k in range(robot.nq)], [0.5] * robot.nq]
     trajectory = robot.spline([0.0, 1.0], q)

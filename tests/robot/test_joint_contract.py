@@ -31,6 +31,7 @@ def test_every_joint_type_satisfies_the_joint_contract(joint: lw.Joint) -> None:
     assert "keeps the contract" in str(report)
 
 
+@pytest.mark.slow(every=3)
 def test_requirements_of_the_joint_contract_hold_to_rounding(drawn) -> None:
     """Requirements by closed-form equations, without compiled functions."""
     for name, joint in drawn([*TYPES.items()]):

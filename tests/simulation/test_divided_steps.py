@@ -45,7 +45,7 @@ def test_springs_too_stiff_for_the_time_step_add_no_energy_to_loops():
         assert np.abs(robot.constraint_error(result.q)).max() < gap, name
 
 
-@pytest.mark.slow(every=5)
+@pytest.mark.slow(every=9)
 def test_strong_dampers_add_no_energy_to_simulated_loops():
     """Ball joints of a delta robot whose dampers stop them at once: the other joints move on."""
     robot = lw.load("delta")

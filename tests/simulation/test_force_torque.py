@@ -186,7 +186,7 @@ def welded(joint, **loop):
     return robot.with_constraints(lw.constraints.Distance("tool", "upper", 0.9)) if loop else robot
 
 
-@pytest.mark.slow(every=5)
+@pytest.mark.slow(every=9)
 def test_wrenches_measured_in_welds_equal_those_in_resting_joints():
     """Open and closed robots: a slider at rest in place of the weld has the same wrench."""
     for loop in ({}, {"loop": True}):

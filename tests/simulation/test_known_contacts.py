@@ -56,6 +56,7 @@ def _loads(boxes, masses):
     return {f"inertia:box{k}": masses[:, k, None] * nominal[f"inertia_box{k}"] for k in range(masses.shape[1])}
 
 
+@pytest.mark.slow(every=9)
 @pytest.mark.parametrize("count", [2, pytest.param(3, marks=pytest.mark.slow), pytest.param(5, marks=pytest.mark.slow)])
 def test_simulated_contacts_are_rigid_under_any_load(count):
     """Stacks of light and heavy boxes, up to a million times as heavy: every contact carries the boxes above it."""

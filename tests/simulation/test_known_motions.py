@@ -113,7 +113,7 @@ def test_simulated_tops_precess_and_cylinders_nutate_as_in_closed_form():
     assert np.abs(axis - axes).max() < 1e-8
 
 
-@pytest.mark.slow(every=5)
+@pytest.mark.slow(every=9)
 def test_energy_errors_of_simulation_methods_have_their_order():
     """Runge–Kutta has fourth order; symplectic errors are bounded over 10⁵ steps; damping adds none."""
     robot = pendulum()
@@ -179,7 +179,7 @@ def test_feed_forward_torque_reduces_the_tracking_error_of_pd_control():
     assert fed.max() < 0.5 and 5.0 < alone.max() < 9.0, (fed, alone)
 
 
-@pytest.mark.slow(every=3)
+@pytest.mark.slow(every=9)
 def test_long_time_steps_of_orbits_and_fast_wheels_cause_no_warning():
     """A craft of 100 kg in orbit and pushed in free space, at 60 s a step, and fast wheels."""
     mu, radius, mass = 3.986e14, 7e6, 100.0

@@ -123,6 +123,7 @@ def test_joint_limits_in_simulations_are_enforced_ignored_or_cause_a_warning():
         JointStops(time=0.0)
 
 
+@pytest.mark.slow(every=5)
 def test_joint_stops_act_in_simulations_with_contacts_and_can_be_differentiated():
     """Stops act as forces together with the ground; gradients through a stop equal differences."""
     arm = lw.load("arm7")

@@ -254,7 +254,7 @@ def test_simulated_mechanisms_pass_singular_configurations_without_energy_gain()
         assert (total - total[0]).max() < 1e-3 * size, method
 
 
-@pytest.mark.slow(every=5)
+@pytest.mark.slow(every=9)
 def test_rheonomic_and_rolling_constraints_hold_after_each_time_step():
     """A hand with a prescribed height that slips in no direction of its x axis; and wheels."""
     lifted, _, v = driven()

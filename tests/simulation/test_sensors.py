@@ -130,6 +130,7 @@ def test_encoders_output_multiples_of_their_resolution():
     assert abs(error.mean() - 0.0123) < 1e-3 and 2e-3 < error.std() < 6e-3
 
 
+@pytest.mark.slow(every=3)
 def test_encoders_of_coupled_and_loop_joints_read_their_own_joint():
     y = lw.joints.Revolute((0, 1, 0))
     rod = {"mass": 1.0, "com": (0.2, 0.0, 0.0), "inertia": (0.01, 0.02, 0.02)}

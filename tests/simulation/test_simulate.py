@@ -245,6 +245,7 @@ def test_unstable_time_steps_cause_a_warning_with_their_eigenvalue():
         lw.Simulator(mass, dt=0.03).step([1.0])
 
 
+@pytest.mark.slow(every=3)
 def test_steps_of_mechanisms_are_unstable_only_along_motions_that_their_loops_permit(monkeypatch):
     """The projection of other deviations is no instability; feedback on a crank has the eigenvalues of a mass."""
     seconds, h = 0.002, 1e-3

@@ -97,6 +97,7 @@ def test_adaptive_simulation_method_resolves_a_stiff_spring_in_a_loop():
     assert end.success and np.allclose(end.v[-1], fine.v[-1], rtol=1e-4)
 
 
+@pytest.mark.slow(every=3)
 def test_stiff_springs_gain_no_energy_beside_singular_configurations():
     """A parallelogram with a coupler that is too long by 1e-7 lies nearly flat, where a spring holds it.
 

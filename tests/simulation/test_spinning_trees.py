@@ -114,6 +114,7 @@ def test_rotations_too_large_for_a_simulation_method_are_reported():
         flywheel.simulate([0.0], [200.0], duration=0.01, method="mujoco_euler")
 
 
+@pytest.mark.slow(every=9)
 def test_free_body_that_tumbles_too_fast_for_the_time_step_is_reported():
     """It gains energy; a spin about a principal axis is exact at any speed, and so is that of a sphere."""
     for inertia, spin, gains in (

@@ -126,7 +126,7 @@ def test_stiff_springs_of_joints_with_curved_coordinates_add_no_energy(drawn):
         assert (energy < 1.001 * energy[:, :1]).all(), (name, (energy / energy[:, :1]).max(axis=1))
 
 
-@pytest.mark.slow(every=3)
+@pytest.mark.slow(every=5)
 def test_springs_that_parameters_make_too_stiff_cause_a_warning():
     """Stiffness, damping and inertia as parameters count in the warning, in trees and loops."""
     arm, bar = lw.load("arm7"), lw.load("fourbar")

@@ -44,6 +44,7 @@ def expected_poses(robot, q, offset=None):
     return poses if offset is None else offset @ poses
 
 
+@pytest.mark.slow(every=5)
 def test_poses_computed_by_the_html_page_for_every_joint_type_equal_numpys(browser, tmp_path):
     robot = lw.Robot(random_tree(np.random.default_rng(5), 2 * len(ALL)))
     q = wave(robot, 3, 2)

@@ -38,6 +38,7 @@ def rolling(**options):
     return BALL.simulate(q, v, duration=0.1, dt=0.005, contacts=ground, **options), ground
 
 
+@pytest.mark.slow(every=5)
 def test_scene_of_a_simulation_shows_contact_forces(tmp_path):
     run, ground = rolling()
     document = checked(run)
@@ -66,6 +67,7 @@ def test_scene_of_a_simulation_shows_contact_forces(tmp_path):
     assert checked(again, contacts=ground).arrows[0].starts == pytest.approx(arrows.starts)
 
 
+@pytest.mark.slow(every=9)
 def test_scene_of_a_simulation_that_stops_ends_at_that_time():
     robot = lw.load("double_pendulum")
     run = robot.simulate(
@@ -148,6 +150,7 @@ def test_scene_of_a_failed_plan_shows_start_goal_and_the_colliding_pair():
         assert frame.name == "goal of tool" and frame.poses[:3, 3] == pytest.approx(far)
 
 
+@pytest.mark.slow(every=5)
 def test_scene_of_a_roadmap_shows_nodes_and_edges():
     roadmap = lw.planning.Roadmap(ARM, SCENE, num_nodes=20, lazy=True)
     document = checked(roadmap, robots=2)

@@ -153,7 +153,7 @@ class StopError(Exception):
     pass
 
 
-@pytest.mark.slow(every=5)
+@pytest.mark.slow(every=9)
 def test_interrupted_workspace_map_can_be_continued(arm, tmp_path, monkeypatch):
     options = {"samples": 5 * BLOCK, "voxel_size": 0.1, "workers": 1, "chunk": BLOCK}
     whole = arm.workspace_map("hand", **options)

@@ -18,6 +18,7 @@ from oracles.scalars import Direct
 SAMPLES = 2
 
 
+@pytest.mark.slow(every=3)
 def test_derivatives_of_twists_momentum_and_configurations_equal_pinocchios(drawn):
     for example in drawn(EXAMPLES):
         robot, oracle = example.robot(), Pinocchio(example)

@@ -67,7 +67,7 @@ def test_spring_forces_are_negative_energy_gradients_and_dampers_dissipate(seed)
         assert is_grounded or np.abs(total).max() < 1e-9
 
 
-@pytest.mark.slow(every=5)
+@pytest.mark.slow(every=9)
 @pytest.mark.parametrize("seed", [0, 1])
 def test_force_elements_act_as_opposite_wrenches_on_both_ends(seed):
     """Joint space, the simplified tree, in bodies, and in exact derivatives by dual numbers."""

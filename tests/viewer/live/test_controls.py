@@ -185,6 +185,7 @@ def test_buttons_of_the_live_page_select_named_configurations(opened):
     np.testing.assert_allclose(view.q, 0.5 * (robot.lower + robot.upper))
 
 
+@pytest.mark.slow(every=3)
 def test_layers_and_overlays_of_the_live_page_can_be_switched(opened):
     robot = lw.load("arm7")
     scene = lw.Scene().with_sphere("ball", 0.1, (0.6, 0.0, 0.6))
