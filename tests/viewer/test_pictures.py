@@ -160,3 +160,28 @@ def test_paths_behind_surfaces_shine_through_them(tmp_path):
     before = replace(line, points=line.points + np.array([1.0, 0.0, 0.0]))
     drawn = read(write_png(replace(scene, lines=(before,)), tmp_path / "before.png", **options)).astype(int)
     assert (drawn[120, 140:180, 0] - drawn[120, 140:180, 1]).min() > 200
+
+
+@pytest.mark.slow(every=5)
+def test_pictures_of_motions_show_the_whole_motion_unless_a_time_is_chosen(tmp_path, monkeypatch):
+    documents, times = [], []
+
+    def drawn(caller, document, view, size, theme, moments, kind):
+        documents.append(document)
+        times.append(moments[0])
+        return [b"picture"]
+
+    monkeypatch.setattr("linkwork.viewer.pictures._drawn", drawn)
+    robot = lw.load("arm6")
+    curve = robot.spline([0.0, 1.0], [robot.neutral(), robot.neutral() + 0.5])
+    (name,) = (problem := robot.ik_problem(lw.ik.PoseTask("tool"))).shapes
+    followed = problem.follow(curve(0.0).q, **{name: robot.pose(curve(np.linspace(0.0, 1.0, 9)).q, "tool")})
+    run = robot.simulate(robot.neutral(), duration=0.2, dt=0.01)
+    for contents in (curve, followed, run):
+        for options, count in (({}, 6), ({"time": 0.1}, 0), ({"ghosts": 2}, 2), ({"ghosts": 3, "time": 0.1}, 3)):
+            contents.show(png=tmp_path / "motion.png", **options)
+            (robot_at_times, *ghosts) = documents[-1].actors
+            assert sum(actor.q.shape[1] for actor in ghosts) == count, (contents, options)
+            assert times[-1] == options.get("time", 0.0)
+            if count:
+                assert ghosts[0].q[0, -1] == pytest.approx(robot_at_times.q[-1, 0])  # the last ghost is at the end

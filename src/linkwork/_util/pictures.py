@@ -67,6 +67,7 @@ _LIVE = ("open_browser", "port")
 _OPTIONS = (*dict.fromkeys(name for writer in _WRITERS.values() for name in writer[3]), *_LIVE)
 OUTPUT_ARGUMENTS = (*_WRITERS, *_OPTIONS)
 _MAX_PORT = 65535
+PICTURE_GHOSTS = 6  # transparent copies in a picture of a whole motion
 
 
 class Shown:
@@ -76,6 +77,16 @@ class Shown:
 
     def _repr_html_(self) -> str:
         return notebook_html(self)
+
+
+def ghost_count(ghosts: int | None, output: Mapping[str, Any]) -> int:
+    """Return the number of transparent copies of a robot along a motion, by default that of the output.
+
+    A picture of the whole motion, without ``time``, has `PICTURE_GHOSTS`; other outputs have none.
+    """
+    if ghosts is not None:
+        return ghosts
+    return PICTURE_GHOSTS if output.get("png") is not None and output.get("time") is None else 0
 
 
 def notebook_html(contents: Any, index: tuple[int, ...] | None = None) -> str:

@@ -20,7 +20,7 @@ from linkwork import geometry
 from linkwork._util.cached_properties import cached_property
 from linkwork._util.checked_arguments import public
 from linkwork._util.file_search import Folders
-from linkwork._util.pictures import Output, Shown, show
+from linkwork._util.pictures import Output, Shown, ghost_count, show
 from linkwork._util.result import Result
 from linkwork._util.status import statuses
 from linkwork._util.validation import floats
@@ -307,7 +307,7 @@ class IKPathResult(Shown, Result):
         *,
         rate: float = 50.0,
         scene: geometry.Scene | None = None,
-        ghosts: int = 0,
+        ghosts: int | None = None,
         meshes: Folders | None = None,
         title: str | None = None,
         **output: Unpack[Output],
@@ -315,11 +315,13 @@ class IKPathResult(Shown, Result):
         """Show the robot at the targets, ``rate`` of them a second, with the paths of the frames of the tasks.
 
         All paths of a batch are shown together.  ``ghosts`` is the number of transparent copies along the first path,
-        and ``scene`` is shown by its obstacles.  ``meshes`` are folders of mesh files, and ``title`` is that of the
-        page.  Returns the `linkwork.viewer.View` of a live page, or the path of a file; see `Robot.show` for the output
-        and the errors.
+        by default 6 in a picture without ``time``, else 0.  ``scene`` is shown by its obstacles.  ``meshes`` are
+        folders of mesh files, and ``title`` is that of the page.  Returns the `linkwork.viewer.View` of a live page, or
+        the path of a file; see `Robot.show` for the output and the errors.
         """
-        return show(self, output, rate=rate, scene=scene, ghosts=ghosts, meshes=meshes, title=title)
+        return show(
+            self, output, rate=rate, scene=scene, ghosts=ghost_count(ghosts, output), meshes=meshes, title=title
+        )
 
     def _describe(self, path: int | tuple[int, ...]) -> str:
         success, changed, steps = self.success[path], self.reconfigured[path], np.abs(self.steps[path])

@@ -12,7 +12,7 @@ from linkwork._util.cached_properties import cached_property
 from linkwork._util.checked_arguments import public
 from linkwork._util.file_search import Folders
 from linkwork._util.foreign_names import WithForeignNames, add_foreign_names
-from linkwork._util.pictures import Output, notebook_html, show
+from linkwork._util.pictures import Output, ghost_count, notebook_html, show
 from linkwork._util.result import Result
 from linkwork._util.validation import is_integer
 from linkwork.motion.algorithms.curves import CurveSpace
@@ -333,7 +333,7 @@ class OptimalResult(Result, metaclass=WithForeignNames):
         *,
         frames: str | Sequence[str] | None = None,
         scene: geometry.Scene | None = None,
-        ghosts: int = 0,
+        ghosts: int | None = None,
         rate: float = 50.0,
         meshes: Folders | None = None,
         title: str | None = None,
@@ -346,7 +346,15 @@ class OptimalResult(Result, metaclass=WithForeignNames):
         """
         self._check_index("show", index)
         return show(
-            self, output, index, frames=frames, scene=scene, ghosts=ghosts, rate=rate, meshes=meshes, title=title
+            self,
+            output,
+            index,
+            frames=frames,
+            scene=scene,
+            ghosts=ghost_count(ghosts, output),
+            rate=rate,
+            meshes=meshes,
+            title=title,
         )
 
     def _check_index(self, caller: str, index: Any) -> None:

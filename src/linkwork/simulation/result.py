@@ -12,7 +12,7 @@ from linkwork import geometry
 from linkwork._util.checked_arguments import public
 from linkwork._util.file_search import Folders
 from linkwork._util.foreign_names import WithForeignNames, add_foreign_names
-from linkwork._util.pictures import Output, Shown, figure, show
+from linkwork._util.pictures import Output, Shown, figure, ghost_count, show
 from linkwork._util.result import Result
 from linkwork._util.status import statuses
 from linkwork.errors import Status
@@ -306,7 +306,7 @@ class Simulation(Shown, Result, metaclass=WithForeignNames):
         frames: str | Sequence[str] | None = None,
         scene: geometry.Scene | None = None,
         contacts: Any = None,
-        ghosts: int = 0,
+        ghosts: int | None = None,
         rate: float = 50.0,
         spacing: float | None = None,
         meshes: Folders | None = None,
@@ -322,7 +322,8 @@ class Simulation(Shown, Result, metaclass=WithForeignNames):
             frames: names of frames to show as axes, with their paths.
             scene: obstacles; the ground and the obstacles of the simulation's contacts are shown without it.
             contacts: those of `Robot.simulate`, for a simulation that is read from a file.
-            ghosts: number of transparent copies along the motion of the first robot.
+            ghosts: number of transparent copies along the motion of the first robot, by default 6 in a picture without
+                ``time``, else 0.
             rate: frames a second, at most 5000 in all.
             spacing: distance of the environments in a grid [m]; by default they are where they are simulated.
             meshes, title, and the output ``html``, ``glb``, ``png``, ``mp4``, ``open_browser``, ``port``: see
@@ -338,7 +339,7 @@ class Simulation(Shown, Result, metaclass=WithForeignNames):
             frames=frames,
             scene=scene,
             contacts=contacts,
-            ghosts=ghosts,
+            ghosts=ghost_count(ghosts, output),
             rate=rate,
             spacing=spacing,
             meshes=meshes,

@@ -13,6 +13,7 @@ from typing import Any
 
 from linkwork import Robot, Scene, __version__, motion, simulation, workspace
 from linkwork._util.file_access import kind_of_file
+from linkwork._util.pictures import PICTURE_GHOSTS
 from linkwork.cli.arguments import FAILED, USAGE, CommandError, add_json, add_robot, robot_of
 from linkwork.cli.files import add_scene, check_tools, scene_setup
 from linkwork.cli.output import Terminal, escaped, label
@@ -29,7 +30,6 @@ _FILES = {
     "mp4": "a film of the motion",
 }
 _MAX_PORT = 65535
-_GHOSTS = 6  # in a picture of a motion
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -49,7 +49,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--ghosts",
         metavar="N",
         type=from_zero,
-        help=f"transparent robots along a motion (default: {_GHOSTS} in a picture of the whole motion, else 0)",
+        help=f"transparent robots along a motion (default: {PICTURE_GHOSTS} in a picture of the whole motion, else 0)",
     )
     parser.add_argument(
         "--time",
@@ -128,9 +128,7 @@ def _show(robot: Robot, q: Any, scene: Scene | None, arguments: argparse.Namespa
 def _drawn_motion(robot: Robot, arguments: argparse.Namespace) -> dict[str, Any]:
     """Return the options of the picture of a motion: its whole path, or the pose at one time."""
     is_whole = arguments.png is not None and arguments.time is None
-    options: dict[str, Any] = {"ghosts": _GHOSTS if is_whole else 0, "frames": arguments.frames}
-    if arguments.ghosts is not None:
-        options["ghosts"] = arguments.ghosts
+    options: dict[str, Any] = {"ghosts": arguments.ghosts, "frames": arguments.frames}
     if is_whole and arguments.frames is None:
         options["frames"] = list(frames_to_draw(robot, None))
     return options if arguments.time is None else {**options, "time": arguments.time}

@@ -13,7 +13,7 @@ from linkwork._util.checked_arguments import public
 from linkwork._util.file_search import Folders
 from linkwork._util.foreign_names import WithForeignNames, add_foreign_names
 from linkwork._util.messages import label
-from linkwork._util.pictures import Output, Shown, show
+from linkwork._util.pictures import Output, Shown, ghost_count, show
 from linkwork._util.result import Result
 from linkwork._util.status import WORDS, status_of
 from linkwork._util.validation import floats, shown
@@ -95,7 +95,7 @@ class DrivenMotion(Shown, DrivenOutput, Result, metaclass=WithForeignNames):
         frames: str | Sequence[str] | None = None,
         times: ArrayLike | None = None,
         rate: float | None = None,
-        ghosts: int = 0,
+        ghosts: int | None = None,
         meshes: Folders | None = None,
         title: str | None = None,
         **output: Unpack[Output],
@@ -105,12 +105,13 @@ class DrivenMotion(Shown, DrivenOutput, Result, metaclass=WithForeignNames):
         The bar of time is in seconds if times are known, from ``velocity`` of the drivers or by ``times``, as in
         `trajectory`.  Else it counts states, of which ``rate`` are shown a second, 50 by default; ``rate`` also shows a
         timed motion by states.  ``frames`` are names of frames to show as axes, with the paths of their origins, such
-        as the coupler curve.  ``ghosts`` is the number of transparent copies along the motion.  ``meshes`` are folders
+        as the coupler curve.  ``ghosts`` is the number of transparent copies along the motion, as in
+        `linkwork.motion.Trajectory.show`.  ``meshes`` are folders
         of mesh files, and ``title`` is that of the page.  Returns the `linkwork.viewer.View` of a live page, or the
         path of a file; see `Robot.show` for the other arguments and the errors.
         """
         options = {"frames": frames, "times": times, "rate": rate}
-        return show(self, output, **options, ghosts=ghosts, meshes=meshes, title=title)
+        return show(self, output, **options, ghosts=ghost_count(ghosts, output), meshes=meshes, title=title)
 
     def _sentence(self, index: tuple[int, ...]) -> str:
         if not np.asarray(self._start.success)[index]:

@@ -11,7 +11,7 @@ import numpy as np
 from linkwork._util.checked_arguments import public
 from linkwork._util.file_search import Folders
 from linkwork._util.foreign_names import WithForeignNames, add_foreign_names
-from linkwork._util.pictures import Output, Shown, figure, show
+from linkwork._util.pictures import Output, Shown, figure, ghost_count, show
 from linkwork._util.plotting import VERMILION
 from linkwork._util.result import Result
 from linkwork.errors import Status
@@ -164,20 +164,21 @@ class TrackedPath(Shown, Result, metaclass=WithForeignNames):
         self,
         *,
         scene: Scene | None = None,
-        ghosts: int = 0,
+        ghosts: int | None = None,
         meshes: Folders | None = None,
         title: str | None = None,
         **output: Unpack[Output],
     ) -> Any:
         """Show the robot at the waypoints, 1 m of the path a second, with the path and that of the frame.
 
-        ``scene`` is shown by its obstacles, and ``ghosts`` is the number of transparent copies along the motion.
+        ``scene`` is shown by its obstacles, and ``ghosts`` is the number of transparent copies along the motion, as in
+        `linkwork.motion.Trajectory.show`.
         ``meshes`` are folders of mesh files, and ``title`` is that of the page.  Returns the `linkwork.viewer.View` of
         a live page, or the path of a file; see `Robot.show` for the output and the errors.
 
         Raises ValueError if no part of the path is followed.
         """
-        return show(self, output, scene=scene, ghosts=ghosts, meshes=meshes, title=title)
+        return show(self, output, scene=scene, ghosts=ghost_count(ghosts, output), meshes=meshes, title=title)
 
     def _without_repeats(self) -> list[tuple[Curve, int]]:
         """Return each curve with the index of its first waypoint that does not repeat the last of the curve before."""

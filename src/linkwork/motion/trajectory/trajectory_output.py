@@ -12,7 +12,7 @@ from numpy.typing import ArrayLike
 from linkwork import geometry
 from linkwork._util.checked_arguments import public
 from linkwork._util.file_search import Folders
-from linkwork._util.pictures import Output, Shown, figure, show
+from linkwork._util.pictures import Output, Shown, figure, ghost_count, show
 from linkwork._util.plotting import label_time, lines_by_unit, mark_times, new_axes, plot_lines, quantity_label
 from linkwork._util.validation import integer
 from linkwork.kernels.robot_base import RobotBase
@@ -170,7 +170,7 @@ class TrajectoryOutput(Shown):
         *,
         frames: str | Sequence[str] | None = None,
         scene: geometry.Scene | None = None,
-        ghosts: int = 0,
+        ghosts: int | None = None,
         rate: float = 50.0,
         meshes: Folders | None = None,
         title: str | None = None,
@@ -179,13 +179,23 @@ class TrajectoryOutput(Shown):
         """Show the robot along the trajectory, with a time bar and plots of q and v.
 
         ``frames`` are shown as axes, with their paths, and ``scene`` by its obstacles.  ``ghosts`` is the number of
-        transparent copies along the motion, and ``rate`` that of frames a second, at most 5000 in all.  ``meshes`` are
-        folders of mesh files, and ``title`` is that of the page.  Returns the `linkwork.viewer.View` of a live page, or
-        the path of a file; see `Robot.show` for the output and the errors.
+        transparent copies along the motion, by default 6 in a picture without ``time``, else 0.  ``rate`` is the number
+        of frames a second, at most 5000 in all.  ``meshes`` are folders of mesh files, and ``title`` is that of the
+        page.  Returns the `linkwork.viewer.View` of a live page, or the path of a file; see `Robot.show` for the output
+        and the errors.
 
         Raises ValueError for a trajectory of plain coordinates, which has no robot.
         """
-        return show(self, output, frames=frames, scene=scene, ghosts=ghosts, rate=rate, meshes=meshes, title=title)
+        return show(
+            self,
+            output,
+            frames=frames,
+            scene=scene,
+            ghosts=ghost_count(ghosts, output),
+            rate=rate,
+            meshes=meshes,
+            title=title,
+        )
 
 
 _NAMES = {"position": 0, "velocity": 1, "acceleration": 2, "jerk": 3}
