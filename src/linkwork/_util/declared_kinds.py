@@ -69,18 +69,18 @@ class AxesKind:
     """Matplotlib axes, or a sequence of them."""
 
 
-class _Something:
+class _AnyValue:
     """Any value except NaN, bytes, complex numbers and modules."""
 
 
 def _scalar_alone(kind: Any) -> Any:
-    """Return a kind of plain values unchanged, and `_Something` for containers and objects."""
+    """Return a kind of plain values unchanged, and `_AnyValue` for containers and objects."""
     if typing.get_origin(kind) in (typing.Union, types.UnionType):
         parts = [_scalar_alone(part) for part in typing.get_args(kind)]
-        return _Something if _Something in parts else kind
+        return _AnyValue if _AnyValue in parts else kind
     plain = kind in (*_WORDS, None) and kind is not collections.abc.Mapping
     plain = plain or typing.get_origin(kind) in (typing.Literal, collections.abc.Callable)
-    return kind if plain else _Something
+    return kind if plain else _AnyValue
 
 
 def declared(function: Any, parameter: inspect.Parameter) -> Any:
@@ -121,7 +121,7 @@ def fits(kind: Any, value: Any) -> bool:
     if kind is AxesKind:
         several = value.ravel().tolist() if isinstance(value, np.ndarray) else value
         return value is None or all(hasattr(x, "plot") for x in (several if _is_list(several) else (several,)))
-    if kind is _Something:
+    if kind is _AnyValue:
         return not _is_nonsense(value)
     if origin is collections.abc.Callable or kind is collections.abc.Callable:
         return callable(value)
@@ -254,7 +254,7 @@ _WORDS: dict[Any, str] = {
     _ArrayKind: "an array of numbers",
     AxesKind: "Matplotlib axes",
     AnyKind: "numbers, or another value that its documentation lists",
-    _Something: "one of the kinds of value that its documentation lists, without NaN",
+    _AnyValue: "one of the kinds of value that its documentation lists, without NaN",
     collections.abc.Callable: "a function",
     collections.abc.Mapping: "a dict",
 }

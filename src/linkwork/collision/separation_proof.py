@@ -190,7 +190,7 @@ def _halved(centers: np.ndarray, halves: np.ndarray, shares: np.ndarray) -> tupl
     return np.concatenate([centers - step, centers + step]), np.concatenate([halves, halves])
 
 
-class _Evaluated(NamedTuple):
+class _BoxBounds(NamedTuple):
     """Bounds on the distance of two links for boxes (n,) of configurations."""
 
     distance: np.ndarray  # (n,): lower bound at the box's center [m]
@@ -200,7 +200,7 @@ class _Evaluated(NamedTuple):
 
 def _evaluated(
     tree: Tree, links: Sequence[Sequence[LinkShape]], ranges: JointRanges, centers: np.ndarray, halves: np.ndarray
-) -> _Evaluated:
+) -> _BoxBounds:
     first = len(ranges.to_a)
     sides = []
     for shapes, chain, columns in zip(
@@ -216,7 +216,7 @@ def _evaluated(
             minimum = np.minimum(minimum, distance)
             gap = np.minimum(gap, distance - (displacement_a + displacement_b) * (1.0 + 1e-12))
             shares = np.maximum(shares, np.concatenate([shares_a, shares_b], axis=1))
-    return _Evaluated(minimum, gap, shares)
+    return _BoxBounds(minimum, gap, shares)
 
 
 def _displacement(

@@ -88,7 +88,7 @@ def side_by_side(
     rows = -(-len(documents) // across)
     documents = _on_common_axis(documents)
     times = _common_times(documents)
-    merged = _Merged()
+    merged = _MergedDocument()
     for k, document in enumerate(documents):
         row, column = divmod(k, across)
         in_row = min(across, len(documents) - row * across)
@@ -166,7 +166,7 @@ def _resampled(document: SceneDocument, times: np.ndarray) -> SceneDocument:
     )
 
 
-class _Merged:
+class _MergedDocument:
     """Contents of several documents, moved by shifts (3,) [m]."""
 
     def __init__(self) -> None:

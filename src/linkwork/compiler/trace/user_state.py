@@ -76,12 +76,12 @@ def user_state(value: Any) -> UserState | None:
     States are compared by ``==``.
     """
     code = _code_in([value])
-    return _Reached(code).parts if code else None
+    return _ReachedCode(code).parts if code else None
 
 
 def function_state(function: Any) -> UserState | None:
     """Return the current variables that a call of a function reads; None if it calls no code of users."""
-    return _Reached([function]).parts if _code_in([function]) else None
+    return _ReachedCode([function]).parts if _code_in([function]) else None
 
 
 def _code_in(values: Iterable[Any]) -> list[Any]:
@@ -158,7 +158,7 @@ def _is_without_code(value: Any, owners: dict[type, str]) -> bool:
 _looked_through: dict[int, tuple[ref[Any], bool]] = {}  # by id: objects that never change, and if they have no code
 
 
-class _Reached:
+class _ReachedCode:
     """Users' code that is reachable from functions and objects, and its variables."""
 
     def __init__(self, values: Iterable[Any]) -> None:

@@ -70,7 +70,7 @@ class Level:
 
 
 @dataclass(frozen=True, slots=True)
-class _Consistent:
+class _ConsistentTasks:
     """Matrices of the tasks of one priority, which later priorities must not disturb.
 
     ``rows`` is J̃, the Jacobian without the motions of higher priorities.  ``inward`` is J̃ L⁻¹ with M = Lᵀ D L, and
@@ -125,7 +125,7 @@ def _solved(
 ) -> tuple[list[Any], list[Any]]:
     """Return the joint forces of `task_forces`, and the shares, which follow from ``most`` where they are None."""
     M_inv = inverse_mass_matrix(tree, q, armature)
-    before: list[_Consistent] = []
+    before: list[_ConsistentTasks] = []
     tau: list[Any] = [0.0] * tree.nv
     y: list[Any] = [0.0] * tree.nv  # D⁻¹ L⁻ᵀ τ
     used: list[Any] = []
@@ -148,7 +148,7 @@ def _solved(
                 ]
         effects = [M_inv.weighed(row) for row in inward]
         S = [[dot(row, effects[j]) for j in range(i + 1)] for i, row in enumerate(inward)]
-        result = _Consistent(rows, inward, *_regular(S, size, condition))
+        result = _ConsistentTasks(rows, inward, *_regular(S, size, condition))
         led = list(level.reference) or [0.0] * len(errors)
         pulled = result.inverse.once([a - b for a, b in zip(errors, led, strict=True)])
         if shares is None:

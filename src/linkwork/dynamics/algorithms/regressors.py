@@ -47,7 +47,7 @@ JOINT_PARAMETERS = ("armature", "damping", "friction", "stiffness")
 PARAMETERS = Option("passive", False, (False, True), counted="npi", counts=("npi", "npi_passive"))
 
 
-class _Number(NamedTuple):
+class _VelocityIndices(NamedTuple):
     """Indices of one velocity coordinate of a joint, which may follow another joint."""
 
     column: int  # among the velocities of all joints, followers included
@@ -56,12 +56,12 @@ class _Number(NamedTuple):
     coordinate: int  # among the joint's own velocities
 
 
-def joint_velocities(tree: Tree) -> Iterator[_Number]:
+def joint_velocities(tree: Tree) -> Iterator[_VelocityIndices]:
     """Yield the velocities of every joint, in the order of the joints, followers included."""
     column = 0
     for i in tree.order:
         for index, row in enumerate(range(tree.nv)[tree.v_slices[i]]):
-            yield _Number(column, row, i, index)
+            yield _VelocityIndices(column, row, i, index)
             column += 1
 
 

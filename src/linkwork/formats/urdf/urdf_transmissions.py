@@ -40,7 +40,7 @@ def states_drive(element: Element) -> bool:
 
 
 @dataclass(slots=True)
-class _Stated:
+class _StatedValues:
     """Values that a file states for one joint, each with its element.
 
     The keys are "gear ratio", "rotor inertia", "armature", "stiffness" and "rest".
@@ -58,7 +58,7 @@ class Drives:
 
     def __init__(self, reader: Reader, root: Element) -> None:
         self.reader = reader
-        self.stated: dict[str, _Stated] = {}
+        self.stated: dict[str, _StatedValues] = {}
         known = [joint.attributes.get("name", "") for joint in root.all("joint")]
         for transmission in (*root.all("transmission"), *_inside(root, "ros2_control")):
             if (ends := _ends(transmission)) is not None:
@@ -72,7 +72,7 @@ class Drives:
 
     def of(self, joint: Element, type: JointType, dynamics: Element | None) -> Drive:
         """Return the drive and springs of a joint, from extensions and from the joint's own ``<dynamics>``."""
-        stated = self.stated.pop(joint.attributes.get("name", ""), None) or _Stated()
+        stated = self.stated.pop(joint.attributes.get("name", ""), None) or _StatedValues()
         for attribute, quantity in _DYNAMICS.items():
             if dynamics is not None and attribute in dynamics.attributes and type.nv == 1:
                 value = self.reader.number(dynamics, attribute)
@@ -115,7 +115,7 @@ class Drives:
             else:
                 self.reader.warn(element, "UNKNOWN_JOINT", message, nearest(joint, known))
         elif value is not None:
-            self.stated.setdefault(joint, _Stated()).values.setdefault(quantity, []).append((value, element))
+            self.stated.setdefault(joint, _StatedValues()).values.setdefault(quantity, []).append((value, element))
 
     def _value(self, element: Element) -> float | None:
         """Return the number in an element's text or, for Drake's elements, in its attribute ``value``."""

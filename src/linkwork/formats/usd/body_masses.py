@@ -34,7 +34,7 @@ class Collider:
 
 
 @dataclass(frozen=True)
-class _Stated:
+class _StatedMass:
     """Values of a prim's PhysicsMassAPI in SI units; None for values that it does not state."""
 
     mass: float | None
@@ -43,7 +43,7 @@ class _Stated:
     inertia: Symmetric3 | None  # about the centre, in the prim's axes
 
 
-def _stated(reader: PrimReader, prim: Any) -> _Stated:
+def _stated(reader: PrimReader, prim: Any) -> _StatedMass:
     units = reader.units
     mass = reader.number(prim, "physics:mass")
     if mass < 0.0:
@@ -70,7 +70,7 @@ def _stated(reader: PrimReader, prim: Any) -> _Stated:
         if vector is not None:
             xx, yy, zz, xy, xz, yz = (units.torque * x for x in vector)
             inertia = Symmetric3(xx, xy, xz, yy, yz, zz)
-    return _Stated(units.mass * mass if mass > 0.0 else None, units.density * density or None, center, inertia)
+    return _StatedMass(units.mass * mass if mass > 0.0 else None, units.density * density or None, center, inertia)
 
 
 def _is_zero(quaternion: Any) -> bool:

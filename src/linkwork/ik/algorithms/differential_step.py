@@ -211,7 +211,7 @@ def costs(stack: Stack, q: Scalars, at: Stacked, rows: Collection[int], gains: S
             size = size if stack.hard[i] else size + w * w * e * e
     D = [d + (damping * size + _FLOOR) * s * s for d, s in zip(D, sizes(stack), strict=True)]
     steps = unit_steps(stack.tree)
-    groups = [_Curved.of(at, group, counted, steps) for group in _curved(stack, at, [*counted])]
+    groups = [_CurvedErrors.of(at, group, counted, steps) for group in _curved(stack, at, [*counted])]
     scales, curved = stack.scales, {i for group in groups for i in group.rows}
     linear = [(row, gain * x) for i, (_, row, x, gain) in counted.items() if i not in curved]
 
@@ -279,7 +279,7 @@ def costs(stack: Stack, q: Scalars, at: Stacked, rows: Collection[int], gains: S
 
 
 @dataclass(frozen=True)
-class _Curved:
+class _CurvedErrors:
     """Errors of one task and unit with a nonlinear Jacobian, and the values to compare a step with.
 
     A step with the gain g reduces ½ ‖w e‖² with the slope of ½ ‖w (g e + J δ)‖², divided by g.  Norms are compared
@@ -294,7 +294,7 @@ class _Curved:
     bends: list[Any]  # b (nv) with ‖ë‖ ≤ Σ b_k v_k²
 
     @classmethod
-    def of(cls, at: Stacked, rows: list[int], counted: Mapping[int, Weighted], steps: Sequence[float]) -> _Curved:
+    def of(cls, at: Stacked, rows: list[int], counted: Mapping[int, Weighted], steps: Sequence[float]) -> _CurvedErrors:
         weights, jacobian, errors, gains = (list(x) for x in zip(*(counted[i] for i in rows), strict=True))
         return cls(rows, gains[0], weights, errors, jacobian, _bends([at.rows[i] for i in rows], steps))
 

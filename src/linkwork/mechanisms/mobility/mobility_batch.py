@@ -63,7 +63,7 @@ def mobility_of(
     moved = np.linalg.norm(
         robot.difference(np.broadcast_to(start, result.q.shape), result.q) * scales.velocities, axis=-1
     )
-    samples = _Sampled(result, moved, G, drift, rank_here)
+    samples = _SampledJacobians(result, moved, G, drift, rank_here)
     moving = np.flatnonzero(result.closed & (rank_here.rank < tree.nv) & ~samples.contradicting_velocities())
     if len(moving) and rows:
         walks, steps = (2, 4) if tree.nv > 30 else (4, 8)
@@ -87,7 +87,7 @@ def _refuse_rows(rows: Sequence[str], G: np.ndarray, q: np.ndarray) -> None:
         raise ValueError(f"constraints: {bad}: expected finite rows at q = {np.array2string(q[k], precision=4)}")
 
 
-class _Sampled:
+class _SampledJacobians:
     """Constraint Jacobians of a batch of mechanisms: at q, and at the sampled configuration of largest rank."""
 
     def __init__(
@@ -127,7 +127,7 @@ class Mobilities(ReturnedValue):
 
     name: str
     shape: tuple[int, ...]
-    _sampled: _Sampled
+    _sampled: _SampledJacobians
     _scales: Scales
     _tree: Tree
     _start: str

@@ -68,7 +68,7 @@ def clearance_of(trajectory: Any, scene: Any, tolerance: float, pairs: Any) -> M
         _SectionBounds(trajectory, section, scene, known)
         for section, known in _pairs_by_section(trajectory, scene, pairs)
     ]
-    best = _Nearest()
+    best = _NearestPair()
     for part in parts:
         best.include(part, np.array([part.section.start, part.section.end]))
     waiting = [part.intervals() for part in parts]
@@ -116,7 +116,7 @@ def _pairs_by_section(trajectory: Any, scene: Any, pairs: Any) -> list[tuple[Sec
     return [(section, pairs if is_group else known) for section, known in with_pairs]
 
 
-class _Nearest:
+class _NearestPair:
     """Least distance so far, with its time, pair and configuration, and the distances at all times."""
 
     def __init__(self) -> None:

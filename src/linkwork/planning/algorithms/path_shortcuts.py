@@ -54,7 +54,7 @@ class ShortenedPath(NamedTuple):
     num_checks: Any
 
 
-class _At(NamedTuple):
+class _ShortcutState(NamedTuple):
     nodes: Any
     links: Any
     count: Any
@@ -93,7 +93,7 @@ def shorten(
     """
     room = len(nodes)
 
-    def next_trial(at: _At) -> _At:
+    def next_trial(at: _ShortcutState) -> _ShortcutState:
         u, v = kronecker_point(at.trials_done + 1.0, shift)
         low, high = fmin(u, v) * at.length, fmax(u, v) * at.length
         a, b = _points_at(at.links, low, high, room)
@@ -125,7 +125,7 @@ def shorten(
         next_links = put(at.links, where(accepted, a.node, -1.0), array([*link]))
         next_links = put(next_links, first_row, array([target, direct]))
         next_links = put(next_links, second_row, array([behind, remainder * second]))
-        return _At(
+        return _ShortcutState(
             table,
             next_links,
             index + where(adds_node[1], 1.0, 0.0),
@@ -134,11 +134,13 @@ def shorten(
             at.num_checks + check.num_checks,
         )
 
-    def continues(at: _At) -> Any:
+    def continues(at: _ShortcutState) -> Any:
         max_length = allowance[0] * (1.0 + allowance[1] * (1.0 - at.trials_done / fmax(trials, 1.0)))
         return and_(and_(lt(at.trials_done, trials), le(at.count, float(room - 2))), le(at.length, max_length))
 
-    run = while_loop(continues, next_trial, _At(nodes, links, count, length, 0.0, 0.0), max_iterations=max_iterations)
+    run = while_loop(
+        continues, next_trial, _ShortcutState(nodes, links, count, length, 0.0, 0.0), max_iterations=max_iterations
+    )
     at = run.state
     return ShortenedPath(at.nodes, at.links, at.count, at.length, at.trials_done, at.num_checks)
 

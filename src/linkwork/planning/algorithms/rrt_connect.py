@@ -79,7 +79,7 @@ class TreesGrown(NamedTuple):
     rounds: Any
 
 
-class _At(NamedTuple):
+class _GrowthState(NamedTuple):
     trees: Trees
     side: Any  # index of the growing tree
     target_node: Any  # target node of the other tree, or −1
@@ -104,10 +104,10 @@ def grow(
     room = len(trees.nodes)
     step = LANES * spacing
 
-    def continues(at: _At) -> Any:
+    def continues(at: _GrowthState) -> Any:
         return and_(lt(at.last, 0.0), le(at.trees.total, float(room - 2)))
 
-    def next_round(state: tuple[_At, Any]) -> tuple[_At, Any]:
+    def next_round(state: tuple[_GrowthState, Any]) -> tuple[_GrowthState, Any]:
         at, done = state
         nodes, links, total, counts = at.trees
         is_sampling = lt(at.target_node, 0.0)
@@ -144,7 +144,7 @@ def grow(
         target_node = where(going_on, where(is_sampling, second, at.target_node), -1.0)
         other_side = where(is_sampling, 1.0 - side, side)
         meeting_nodes = and_(arrived, lt(-0.5, at.target_node))
-        following = _At(
+        following = _GrowthState(
             Trees(table, next_links, total + more, both),
             other_side,
             where(meeting_nodes, at.target_node, target_node),
@@ -153,7 +153,7 @@ def grow(
         )
         return following, done + 1.0
 
-    begin = _At(trees, 0.0, -1.0, -1.0, sampling.first)
+    begin = _GrowthState(trees, 0.0, -1.0, -1.0, sampling.first)
     run = while_loop(
         lambda s: and_(continues(s[0]), lt(s[1], rounds)), next_round, (begin, 0.0), max_iterations=max_iterations
     )

@@ -91,7 +91,7 @@ def located_step(
         segment = cond(lt(s.time, s.segment.end), lambda p: p, segments.further, s.segment)
         after = guards(segment.end, segment.q, segment.v)
         empty_row = array([0.0] * len(table[0]))
-        quiet = _Located(segment.end, segment.q, segment.v, after, False, False, empty_row)
+        quiet = _LocatedEvent(segment.end, segment.q, segment.v, after, False, False, empty_row)
         hit = _any(passed(s.guards, after))
         result = cond(hit, lambda: happened(s, segment, after), lambda: quiet)
         again = segments.begun(result.time, result.q, result.v)
@@ -107,18 +107,18 @@ def located_step(
             _lost(result.guards),
         )
 
-    def happened(s: LocatedStep, segment: StepSegment, after: Any) -> _Located:
+    def happened(s: LocatedStep, segment: StepSegment, after: Any) -> _LocatedEvent:
         """Return the first event in a segment, after the time up to which it was searched."""
 
-        def halved(x: _Between) -> _Between:
+        def halved(x: _EventInterval) -> _EventInterval:
             middle = 0.5 * (x.low + x.high)
             q, v = segments.at(segment, middle)
             g = guards(middle, q, v)
             beyond = _any(passed(s.guards, g))
-            lower = _Between(x.low, middle, x.q, x.v, q, v, g)
+            lower = _EventInterval(x.low, middle, x.q, x.v, q, v, g)
             return _either(beyond, lower, x._replace(low=middle, q=q, v=v))  # type: ignore[no-any-return]
 
-        between = _Between(s.time, segment.end, s.q, s.v, segment.q, segment.v, after)
+        between = _EventInterval(s.time, segment.end, s.q, s.v, segment.q, segment.v, after)
         apart = _NEAR * (t + h)
         x = while_loop(lambda x: lt(apart, x.high - x.low), halved, between, max_iterations=_HALVINGS).state
         which = passed(s.guards, x.guards)
@@ -133,8 +133,8 @@ def located_step(
         # a guard that is zero after a jump is still on the side that it came from
         sides = guards(x.low, *state)
         sides = [where(and_(occurs, eq(a, 0.0)), b, a) for occurs, a, b in zip(which, sides, s.guards, strict=True)]
-        at_event = _Located(x.low, *state, array(sides), stops, jumps, row)
-        on = _Located(x.high, x.q_high, x.v_high, x.guards, stops, jumps, row)
+        at_event = _LocatedEvent(x.low, *state, array(sides), stops, jumps, row)
+        on = _LocatedEvent(x.high, x.q_high, x.v_high, x.guards, stops, jumps, row)
         return _either(_any([stops, jumps]), at_event, on)  # type: ignore[no-any-return]
 
     first = guards(0.0, q, v)
@@ -145,7 +145,7 @@ def located_step(
 _MOST = 2000  # maximum number of segments and events
 
 
-class _Located(NamedTuple):
+class _LocatedEvent(NamedTuple):
     """State at which the search in a segment ended, with flags of a stopping or jumping event and its table row."""
 
     time: Any
@@ -157,7 +157,7 @@ class _Located(NamedTuple):
     row: Any
 
 
-class _Between(NamedTuple):
+class _EventInterval(NamedTuple):
     """Interval of time that contains an event: q and v before it, and q, v and guards after it."""
 
     low: Any

@@ -101,7 +101,7 @@ class ContactScene:
             material = material_of(self.materials, link_shape.link, name, (link_shape.friction, None))  # type: ignore[arg-type]
             if point is not None:
                 material = point.of(material)
-            X = _Placed(robot, q, link_shape)
+            X = _PlacedShape(robot, q, link_shape)
             names = (link_shape.link, name)
             result += _candidates(
                 f"{link_shape.name!r} and {name!r}", material, names, obstacle.shape, obstacle.pose, X
@@ -173,7 +173,7 @@ class ContactPair:
         result: list[ContactCandidate] = []
         for a in (link_shape for link_shape in shapes if link_shape.link == self.first):
             for b in (link_shape for link_shape in shapes if link_shape.link == self.second):
-                A, B = _Placed(robot, q, a), _Placed(robot, q, b)
+                A, B = _PlacedShape(robot, q, a), _PlacedShape(robot, q, b)
                 known: Any = self.materials
                 material = material_of(known, self.first, self.second, (a.friction, b.friction))
                 for candidate in _candidates(f"{a.name!r} and {b.name!r}", material, (a.link, b.link), a.shape, A.X, B):
@@ -182,7 +182,7 @@ class ContactPair:
         return result
 
 
-class _Placed:
+class _PlacedShape:
     """A link's shape with its pose in the world."""
 
     def __init__(self, robot: Any, q: Any, link_shape: LinkShape) -> None:
@@ -193,7 +193,7 @@ class _Placed:
 
 
 def _candidates(
-    name: str, material: ContactMaterial, of: tuple[str, ...], first: Shape, X: Pose, second: _Placed
+    name: str, material: ContactMaterial, of: tuple[str, ...], first: Shape, X: Pose, second: _PlacedShape
 ) -> Iterator[ContactCandidate]:
     """Yield the contact candidates of a fixed shape and a link's shape."""
     touching = touching_shapes(first, X, second.shape, second.X, second.within)

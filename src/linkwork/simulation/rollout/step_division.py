@@ -44,7 +44,7 @@ class PartOfStep(NamedTuple):
         return PartOfStep(done, where(solved, longer, 0.5 * self.part))
 
 
-class _Divided(NamedTuple):
+class _DividedStep(NamedTuple):
     tried: PartOfStep
     q: Any
     v: Any
@@ -62,7 +62,7 @@ def divided(
     have the form of ``forces``.
     """
 
-    def advanced(s: _Divided) -> _Divided:
+    def advanced(s: _DividedStep) -> _DividedStep:
         done, part = s.tried
         q, v, forces = step(t + done * h, list(s.q), list(s.v), part * h, s.tried.is_last)
         solved = is_solved(q, v)
@@ -71,12 +71,12 @@ def divided(
             return array([where(solved, a, b) for a, b in zip(new, old, strict=True)])
 
         forces = tree_map(lambda a, b: where(solved, a + part * b, a), s.forces, forces)
-        return _Divided(s.tried.following(solved), either(q, s.q), either(v, s.v), forces)
+        return _DividedStep(s.tried.following(solved), either(q, s.q), either(v, s.v), forces)
 
-    def going(s: _Divided) -> Any:
+    def going(s: _DividedStep) -> Any:
         return and_(lt(s.tried.done, 1.0), lt(1.0, (_PARTS + 0.5) * s.tried.part))
 
-    begin = _Divided(PartOfStep(), array(list(q)), array(list(v)), tree_map(lambda x: 0.0 * x, forces))
+    begin = _DividedStep(PartOfStep(), array(list(q)), array(list(v)), tree_map(lambda x: 0.0 * x, forces))
     unwatched = len(flatten(begin, "simulate: state")[0])  # so that forces that are not used are not computed
     end = watching_while_loop(going, advanced, begin, 4 * _PARTS, unwatched).state
     return list(end.q), [where(lt(end.tried.done, 1.0), math.inf, x) for x in end.v], end.forces

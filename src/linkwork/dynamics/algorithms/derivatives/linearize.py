@@ -66,7 +66,7 @@ def linearize(
 def linear_system(system: System, q: Scalars, v: Scalars, dt: Scalars | None, integrator: str) -> tuple[Matrix, Matrix]:
     """Return the matrices A and B of `linearize` for a system with its own function of accelerations."""
     tree, n = system.tree, system.tree.nv
-    start = [_Varied.of(values, k * n, n) for k, values in enumerate((q, v))]
+    start = [_VariedValues.of(values, k * n, n) for k, values in enumerate((q, v))]
     if dt is None:
         if integrator != INTEGRATOR.default:
             raise ValueError(f"linearize: dt: expected a time step [s] for integrator={integrator!r}, got None")
@@ -79,7 +79,7 @@ def linear_system(system: System, q: Scalars, v: Scalars, dt: Scalars | None, in
 
 
 @dataclass(frozen=True, slots=True)
-class _Varied:
+class _VariedValues:
     """Values and their derivatives by (q, v, τ).
 
     The derivatives of a configuration are those of its tangent vector.
@@ -89,16 +89,16 @@ class _Varied:
     changes: list[SparseTangent]
 
     @staticmethod
-    def of(values: Scalars, first: int, count: int) -> _Varied:
+    def of(values: Scalars, first: int, count: int) -> _VariedValues:
         """Return values as independent variables; the index of the first one is ``first``."""
-        return _Varied(list(values), [SparseTangent({first + k: 1.0}) for k in range(count)])
+        return _VariedValues(list(values), [SparseTangent({first + k: 1.0}) for k in range(count)])
 
-    def __add__(self, other: _Varied) -> _Varied:
+    def __add__(self, other: _VariedValues) -> _VariedValues:
         pairs = zip((self.values, self.changes), (other.values, other.changes), strict=True)
-        return _Varied(*([x + y for x, y in zip(first, second, strict=True)] for first, second in pairs))
+        return _VariedValues(*([x + y for x, y in zip(first, second, strict=True)] for first, second in pairs))
 
-    def __mul__(self, k: Any) -> _Varied:
-        return _Varied([x * k for x in self.values], [x * k for x in self.changes])
+    def __mul__(self, k: Any) -> _VariedValues:
+        return _VariedValues([x * k for x in self.values], [x * k for x in self.changes])
 
 
 Accelerations = Callable[..., tuple[list[Any], Sequence[Matrix]]]
@@ -119,23 +119,25 @@ class System:
     accelerations: Accelerations
     friction: str | FrictionLaw = DEFAULT.name
 
-    def acceleration(self, q: _Varied, v: _Varied) -> _Varied:
+    def acceleration(self, q: _VariedValues, v: _VariedValues) -> _VariedValues:
         """Return the accelerations a(q, v, τ) with their derivatives."""
         how = self.wrenches, self.passive, self.friction
         a, (by_q, by_v, by_tau, *_) = self.accelerations(self.tree, q.values, v.values, self.tau, *how)
-        forces = _Varied.of(self.tau, 2 * self.tree.nv, self.tree.nv)
-        return _Varied(a, _sum(_times(by_q, q.changes), _times(by_v, v.changes), _times(by_tau, forces.changes)))
+        forces = _VariedValues.of(self.tau, 2 * self.tree.nv, self.tree.nv)
+        return _VariedValues(a, _sum(_times(by_q, q.changes), _times(by_v, v.changes), _times(by_tau, forces.changes)))
 
-    def moved(self, q: _Varied, phi: _Varied) -> _Varied:
+    def moved(self, q: _VariedValues, phi: _VariedValues) -> _VariedValues:
         """Return the configuration q ⊕ φ with its derivatives."""
         by_q, by_phi = integrate_derivatives(self.tree, q.values, phi.values)
         q_moved = integrate(self.tree, q.values, phi.values)
-        return _Varied(q_moved, _sum(_times(by_q, q.changes), _times(by_phi, phi.changes)))
+        return _VariedValues(q_moved, _sum(_times(by_q, q.changes), _times(by_phi, phi.changes)))
 
-    def rate(self, q: _Varied, phi: _Varied, v: _Varied) -> _Varied:
+    def rate(self, q: _VariedValues, phi: _VariedValues, v: _VariedValues) -> _VariedValues:
         """Return φ̇, the rate of the local coordinates φ around q, while q ⊕ φ moves with velocity v."""
         rate, blocks = rate_derivatives(self.tree, q.values, phi.values, v.values)
-        return _Varied(rate, _sum(*(_times(block, x.changes) for block, x in zip(blocks, (q, phi, v), strict=True))))
+        return _VariedValues(
+            rate, _sum(*(_times(block, x.changes) for block, x in zip(blocks, (q, phi, v), strict=True)))
+        )
 
 
 def free_accelerations(
@@ -153,16 +155,18 @@ def free_accelerations(
     return a, forward_dynamics_derivatives(tree, q, v, tau, wrenches, passive, friction)
 
 
-def _euler(system: System, q: _Varied, v: _Varied, h: Any) -> tuple[_Varied, _Varied]:
+def _euler(system: System, q: _VariedValues, v: _VariedValues, h: Any) -> tuple[_VariedValues, _VariedValues]:
     return system.moved(q, v * h), v + system.acceleration(q, v) * h
 
 
-def _semi_implicit_euler(system: System, q: _Varied, v: _Varied, h: Any) -> tuple[_Varied, _Varied]:
+def _semi_implicit_euler(
+    system: System, q: _VariedValues, v: _VariedValues, h: Any
+) -> tuple[_VariedValues, _VariedValues]:
     faster = v + system.acceleration(q, v) * h
     return system.moved(q, faster * h), faster
 
 
-def _runge_kutta_4(system: System, q: _Varied, v: _Varied, h: Any) -> tuple[_Varied, _Varied]:
+def _runge_kutta_4(system: System, q: _VariedValues, v: _VariedValues, h: Any) -> tuple[_VariedValues, _VariedValues]:
     rates, accelerations = [v], [system.acceleration(q, v)]
     for share in (0.5, 0.5, 1.0):
         phi, w = rates[-1] * (h * share), v + accelerations[-1] * (h * share)
@@ -172,7 +176,7 @@ def _runge_kutta_4(system: System, q: _Varied, v: _Varied, h: Any) -> tuple[_Var
     return system.moved(q, phi * (h * (1.0 / 6.0))), v + change * (h * (1.0 / 6.0))
 
 
-_STEPS: dict[str, Callable[..., tuple[_Varied, _Varied]]] = {
+_STEPS: dict[str, Callable[..., tuple[_VariedValues, _VariedValues]]] = {
     "euler": _euler,
     "semi_implicit_euler": _semi_implicit_euler,
     "runge_kutta_4": _runge_kutta_4,

@@ -45,7 +45,7 @@ _FIXED = "a fixed joint is written as a body without a joint, and its name is lo
 
 
 @dataclass(frozen=True, slots=True)
-class _Before:
+class _JointsBefore:
     """Joints between a body and the link that carries it: those of massless links in between, which have no <body>."""
 
     node: Node  # of the carrying link
@@ -64,7 +64,7 @@ def add_bodies(document: MjcfDocument) -> None:
         children.setdefault(_carrier(tree, link, carried.get(link.name)), []).append(link)
     skipped = _skipped_links(tree, children)
     roots = children.get("world", [])
-    stack = [(link, _Before(world, "world")) for link in reversed(roots)]
+    stack = [(link, _JointsBefore(world, "world")) for link in reversed(roots)]
     while stack:
         link, before = stack.pop()
         below = reversed(children.get(link.name, []) if link.name != "world" else [])
@@ -76,7 +76,7 @@ def add_bodies(document: MjcfDocument) -> None:
             node = world if link.name == "world" else _add_link(document, link, body, before)
             document.links[link.name] = node
             add_shapes(document, link, node)
-            after = _Before(node, link.name)
+            after = _JointsBefore(node, link.name)
         stack.extend((child, after) for child in below)
     _add_marks(document)
 
@@ -103,7 +103,7 @@ def _skipped_links(tree: Tree, children: dict[str, list[Frame]]) -> set[str]:
     return result
 
 
-def _skip_link(document: MjcfDocument, body: Body, before: _Before) -> _Before:
+def _skip_link(document: MjcfDocument, body: Body, before: _JointsBefore) -> _JointsBefore:
     message = (
         "links without mass between two joints are read with the names of their joints, as parts of the body after"
     )
@@ -111,7 +111,7 @@ def _skip_link(document: MjcfDocument, body: Body, before: _Before) -> _Before:
         document.log.changed(f"link[{name}]", message)
     parts = tuple(placed_parts(mujoco_parts(body.joint) or (), body.rotor))
     X = _placed_after(document.tree, before, body)
-    return _Before(before.node, before.carrier, (*_moved(before.joints, body), (body, _names(body), parts)), X)
+    return _JointsBefore(before.node, before.carrier, (*_moved(before.joints, body), (body, _names(body), parts)), X)
 
 
 def _moved(
@@ -122,7 +122,7 @@ def _moved(
     return [(carrier, names, tuple(part.in_frame(X) for part in parts)) for carrier, names, parts in joints]
 
 
-def _placed_after(tree: Tree, before: _Before, body: Body) -> Pose:
+def _placed_after(tree: Tree, before: _JointsBefore, body: Body) -> Pose:
     """Return the pose of a body in the link that carries it, at zero."""
     X = zero_pose(body.joint, body.placement, body.rotor)
     if before.placement is not None:
@@ -168,7 +168,7 @@ def _carrier(tree: Tree, link: Frame, body: Body | None) -> str:
     return "world" if body.parent == WORLD else tree.bodies[body.parent].name
 
 
-def _add_link(document: MjcfDocument, link: Frame, body: Body | None, before: _Before) -> Node:
+def _add_link(document: MjcfDocument, link: Frame, body: Body | None, before: _JointsBefore) -> Node:
     """Add the <body> of a link with its joints and inertia."""
     tree, carrier = document.tree, before.carrier
     if body is None:

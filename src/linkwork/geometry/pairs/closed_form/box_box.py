@@ -52,7 +52,7 @@ _ROUNDING = by_type(1e-15)  # relative to sizes
 _TINY = by_type(1e-30)  # smaller differences are not divisors
 
 
-class _Placed(NamedTuple):
+class _PlacedBoxes(NamedTuple):
     """Two boxes in A's coordinates: center t, axes and half edges of B, and the half sizes h of A and g of B."""
 
     t: Vec3
@@ -72,7 +72,7 @@ class _Axis(NamedTuple):
     square: Any
 
 
-class _Chosen(NamedTuple):
+class _ChosenDirection(NamedTuple):
     """Direction n, with flags of the axes of A and B from which it is computed: a face's normal, or two edges."""
 
     of_a: tuple[Any, Any, Any]
@@ -111,7 +111,7 @@ def box_box(a: BoxCore, b: BoxCore) -> SignedDistance:
     return SignedDistance(distance, n, point, point + n * distance, unique)
 
 
-def _contact_point(p: _Placed, axis: _Chosen, n: Vec3, depth: Any, scale: Any) -> Vec3:
+def _contact_point(p: _PlacedBoxes, axis: _ChosenDirection, n: Vec3, depth: Any, scale: Any) -> Vec3:
     """Return A's contact point of overlapping boxes after they are separated along n.
 
     No edge is parallel to a face of the other box: a vertex is on a face, or two edges cross.
@@ -127,7 +127,9 @@ def _contact_point(p: _Placed, axis: _Chosen, n: Vec3, depth: Any, scale: Any) -
     return Vec3(*(clamp(x, h) for x, h in zip(result, p.h, strict=True)))
 
 
-def _search(p: _Placed, axis: _Chosen, facet: Vec3, depth: Any, several: Any, size: Any) -> tuple[Any, Vec3, Vec3, Any]:
+def _search(
+    p: _PlacedBoxes, axis: _ChosenDirection, facet: Vec3, depth: Any, several: Any, size: Any
+) -> tuple[Any, Vec3, Vec3, Any]:
     """Return (distance, normal, point of A, unique) of two boxes, separate or overlapping.
 
     ``unique`` is 1 if the nearest points are unique, else 0.
@@ -152,7 +154,7 @@ def _search(p: _Placed, axis: _Chosen, facet: Vec3, depth: Any, several: Any, si
     return where(overlap, depth, length), normal, on_a, unique
 
 
-def _project(p: _Placed, on_a: Vec3) -> tuple[Vec3, Vec3]:
+def _project(p: _PlacedBoxes, on_a: Vec3) -> tuple[Vec3, Vec3]:
     """Return the vector between nearest points of separate boxes, and A's point, improved by two projections.
 
     A's approximate nearest point is projected onto B, and the result back onto A. This matters for edges that are
@@ -173,14 +175,14 @@ def box_box_gap(a: BoxCore, b: BoxCore) -> Any:
     return reduce(fmax, (axis.gap for axis in _faces(placed) + _crossed(placed)))
 
 
-def _placed(a: BoxCore, b: BoxCore) -> _Placed:
+def _placed(a: BoxCore, b: BoxCore) -> _PlacedBoxes:
     R = a.pose.rotation.T @ b.pose.rotation
     axes = (Vec3(R.x.x, R.y.x, R.z.x), Vec3(R.x.y, R.y.y, R.z.y), Vec3(R.x.z, R.y.z, R.z.z))
     edges = (axes[0] * b.half.x, axes[1] * b.half.y, axes[2] * b.half.z)
-    return _Placed(a.pose.inv().point(b.pose.translation), axes, edges, a.half, b.half)
+    return _PlacedBoxes(a.pose.inv().point(b.pose.translation), axes, edges, a.half, b.half)
 
 
-def _faces(p: _Placed) -> list[_Axis]:
+def _faces(p: _PlacedBoxes) -> list[_Axis]:
     """Return the gaps along the normals of A's faces and of B's."""
     result = []
     for x, half, *columns in zip(p.t, p.h, *p.edges, strict=True):
@@ -191,7 +193,7 @@ def _faces(p: _Placed) -> list[_Axis]:
     return result
 
 
-def _crossed(p: _Placed) -> list[_Axis]:
+def _crossed(p: _PlacedBoxes) -> list[_Axis]:
     """Return the gaps along cross products of edges: A's first edge with B's three, then A's second and third."""
     result = []
     g = tuple(p.g)
@@ -227,7 +229,7 @@ def _largest(axes: list[_Axis]) -> tuple[_Axis, Any]:
     return _Axis(gap, square), code
 
 
-def _chosen(p: _Placed, code: Any) -> _Chosen:
+def _chosen(p: _PlacedBoxes, code: Any) -> _ChosenDirection:
     """Return an axis by its index: A's three faces, B's three, then cross products in the order of `_crossed`."""
     crossed = lt(5.5, code)
     row = [lt(x, code) for x in (8.5, 11.5)]
@@ -241,10 +243,10 @@ def _chosen(p: _Placed, code: Any) -> _Chosen:
     i = Vec3(*(where(selected, 1.0, 0.0) for selected in of_a))
     b = choose(of_b[0], p.axes[0], choose(of_b[1], p.axes[1], p.axes[2]))
     by_b = and_(lt(2.5, code), not_(crossed))
-    return _Chosen(of_a, of_b, crossed, by_b, i, b, choose(crossed, i.cross(b), choose(by_b, b, i)))
+    return _ChosenDirection(of_a, of_b, crossed, by_b, i, b, choose(crossed, i.cross(b), choose(by_b, b, i)))
 
 
-def _nearest(p: _Placed, axis: _Chosen) -> tuple[Vec3, Vec3]:
+def _nearest(p: _PlacedBoxes, axis: _ChosenDirection) -> tuple[Vec3, Vec3]:
     """Return the vector between the nearest points of separate boxes, and the nearest point of A."""
     # B's vertices against A
     corner = _nearest_corner(p.t, p.edges, p.h)
@@ -271,18 +273,18 @@ def _nearest(p: _Placed, axis: _Chosen) -> tuple[Vec3, Vec3]:
     return best
 
 
-def _nearer(p: _Placed, offset: Vec3, on_a: Vec3) -> tuple[Vec3, Vec3]:
+def _nearer(p: _PlacedBoxes, offset: Vec3, on_a: Vec3) -> tuple[Vec3, Vec3]:
     exists, between, point = _on_faces(p)
     nearer = and_(exists, lt(between.dot(between), offset.dot(offset)))
     return choose(nearer, between, offset), choose(nearer, point, on_a)
 
 
-def _on_faces(p: _Placed) -> tuple[Any, Vec3, Vec3]:
+def _on_faces(p: _PlacedBoxes) -> tuple[Any, Vec3, Vec3]:
     """Return (exists, offset, A's point) of the nearest points of a face and an edge that projects onto it.
 
     The face may belong to either box.  ``offset`` is the vector from A's point to B's.
     """
-    mirrored = _Placed(-Vec3(*(axis.dot(p.t) for axis in p.axes)), *_rows(p), p.g, p.h)
+    mirrored = _PlacedBoxes(-Vec3(*(axis.dot(p.t) for axis in p.axes)), *_rows(p), p.g, p.h)
     exists, height, on_b, on_a = _over_face(mirrored)
     offset = -_combined(p.axes, on_a - on_b)
     over_b, height_b, below, above = _over_face(p)
@@ -291,13 +293,13 @@ def _on_faces(p: _Placed) -> tuple[Any, Vec3, Vec3]:
     return or_(over_b, exists), choose(nearer, above - below, offset), on_a
 
 
-def _rows(p: _Placed) -> tuple[tuple[Vec3, Vec3, Vec3], tuple[Vec3, Vec3, Vec3]]:
+def _rows(p: _PlacedBoxes) -> tuple[tuple[Vec3, Vec3, Vec3], tuple[Vec3, Vec3, Vec3]]:
     """Return A's axes and half edges in B's axes."""
     x, y, z = (Vec3(*(tuple(axis)[i] for axis in p.axes)) for i in range(3))
     return (x, y, z), (x * p.h.x, y * p.h.y, z * p.h.z)
 
 
-def _over_face(p: _Placed) -> tuple[Any, Any, Vec3, Vec3]:
+def _over_face(p: _PlacedBoxes) -> tuple[Any, Any, Vec3, Vec3]:
     """Clip the edges of B's face that is opposite to the nearest face of A against that face.
 
     Return (found, smallest height, point of A's face, point of B's edge).  The two points are those below and at the
@@ -354,7 +356,7 @@ def _nearest_corner(middle: Vec3, sides: Any, h: Vec3) -> Vec3:
     return best
 
 
-def _edges(p: _Placed, axis: _Chosen) -> tuple[Any, Vec3, Vec3]:
+def _edges(p: _PlacedBoxes, axis: _ChosenDirection) -> tuple[Any, Vec3, Vec3]:
     """Return the nearest points of the edges that support along an axis: validity, offset and A's point.
 
     They are valid if both are between the edges' ends.
@@ -376,7 +378,7 @@ def _edges(p: _Placed, axis: _Chosen) -> tuple[Any, Vec3, Vec3]:
     return valid, n * (n.dot(start) * inverse), a + i * r
 
 
-def _flush(p: _Placed, n: Vec3) -> Any:
+def _flush(p: _PlacedBoxes, n: Vec3) -> Any:
     """Return True if the supporting faces or edges along n are parallel, so that the nearest points are not unique."""
     level_a = [where(and_(le(fabs(x), _LEVEL), lt(0.0, s)), 1.0, 0.0) for x, s in zip(n, p.h, strict=True)]
     level_b = [

@@ -70,7 +70,7 @@ _END_A, _END_B, _CROSSED, _SIDE_A, _SIDE_B, _RIMS = 0.0, 1.0, 2.0, 3.0, 4.0, 5.0
 _Z = Vec3(0.0, 0.0, 1.0)
 
 
-class _Two(NamedTuple):
+class _TwoCylinders(NamedTuple):
     """Two cylinders: B's center and axis in A's axes, and radii and half lengths of both."""
 
     c: Vec3
@@ -99,7 +99,7 @@ class _Two(NamedTuple):
 def cylinder_cylinder(a: CylinderCore, b: CylinderCore) -> SignedDistance:
     """Compute the signed distance of two cylinders."""
     X = a.pose.inv() @ b.pose
-    two = _Two(X.translation, X.rotation @ _Z, a.radius, a.half, b.radius, b.half)
+    two = _TwoCylinders(X.translation, X.rotation @ _Z, a.radius, a.half, b.radius, b.half)
     known = _known(two, X)
     h, n, out_a, out_b = known[0]
     kind: Any = 0.0 * h
@@ -108,7 +108,7 @@ def cylinder_cylinder(a: CylinderCore, b: CylinderCore) -> SignedDistance:
         h, n, kind = where(less, height, h), choose(less, m, n), where(less, float(k), kind)
         out_a, out_b = choose(less, s, out_a), choose(less, t, out_b)
     sign = copysign(1.0, n.dot(two.c))
-    best = _beside_ends(two, known, _Best(h, n * sign, out_a * sign, out_b * sign, kind))
+    best = _beside_ends(two, known, _BestDirection(h, n * sign, out_a * sign, out_b * sign, kind))
     best = _with_rims(two, best)
     h, n = best.h, best.n
     at = _touching(two, best)
@@ -130,7 +130,7 @@ def cylinder_cylinder(a: CylinderCore, b: CylinderCore) -> SignedDistance:
     return SignedDistance(-h, normal, p, p - normal * h, where(and_(at.is_unique, not_(tie)), 1.0, 0.0))
 
 
-def _known(two: _Two, X: Pose) -> list[tuple[Any, Vec3, Vec3, Vec3]]:
+def _known(two: _TwoCylinders, X: Pose) -> list[tuple[Any, Vec3, Vec3, Vec3]]:
     """Return (h, n, out_a, out_b) of all candidate directions n except those of two rims.
 
     ``out_a`` and ``out_b`` are the radial directions from the axes of A and B to their support points along ±n.
@@ -155,7 +155,7 @@ def _known(two: _Two, X: Pose) -> list[tuple[Any, Vec3, Vec3, Vec3]]:
     return result
 
 
-def _images(two: _Two, n: Vec3, across: Vec3) -> list[tuple[Any, Vec3]]:
+def _images(two: _TwoCylinders, n: Vec3, across: Vec3) -> list[tuple[Any, Vec3]]:
     """Return (h, n) of three mirror images of n: in the planes orthogonal to each axis and to ``across``.
 
     ``across`` is the common normal of the axes.
@@ -164,7 +164,7 @@ def _images(two: _Two, n: Vec3, across: Vec3) -> list[tuple[Any, Vec3]]:
     return [(two.height(m), m) for m in result]
 
 
-class _Touching(NamedTuple):
+class _SupportPoints(NamedTuple):
     """Nearest support points of both bodies along n, and True if they are unique."""
 
     n: Vec3
@@ -178,7 +178,7 @@ class _Touching(NamedTuple):
         return result
 
 
-def _touching(two: _Two, best: _Best) -> _Touching:
+def _touching(two: _TwoCylinders, best: _BestDirection) -> _SupportPoints:
     n, out_a, out_b = best.n, best.out_a, best.out_b
     along = n.dot(two.a)
     t, u = n.cross(_Z), n.cross(two.a)
@@ -199,7 +199,7 @@ def _touching(two: _Two, best: _Best) -> _Touching:
             for x, y, half, r in zip(level, flat, (two.la, two.lb), (two.ra, two.rb), strict=True)]  # fmt: skip
     sine = two.a.x * two.a.x + two.a.y * two.a.y
     crossing = and_(and_(level[0], level[1]), lt(_FLAT, sine))
-    return _Touching(n, p, q, or_(crossing, not_(and_(many[0], many[1]))))
+    return _SupportPoints(n, p, q, or_(crossing, not_(and_(many[0], many[1]))))
 
 
 def _in_disc(p: Vec3, center: Vec3, axis: Vec3, radius: Any) -> Vec3:
@@ -211,12 +211,12 @@ def _in_disc(p: Vec3, center: Vec3, axis: Vec3, radius: Any) -> Vec3:
     return nearest
 
 
-class _Best(NamedTuple):
+class _BestDirection(NamedTuple):
     """Best direction so far of those that may have the least overlap of two cylinders A and B.
 
-    n is the direction, a unit vector, and h is their overlap along n, as in `_Two.height`; the least h is minus the
-    signed distance. ``out_a`` and ``out_b`` are the radial directions from the axes of A and B to their points
-    farthest along n.
+    n is a unit vector, and h is their overlap along n, as in `_TwoCylinders.height`; the least h is minus the signed
+    distance. ``out_a`` and ``out_b`` are the radial directions from the axes of A and B to their points farthest along
+    n.
 
     ``kind`` tells what touches along n: 0 a flat end of A, 1 a flat end of B, 2 both sides, 3 the side of A and a rim
     of B, 4 the side of B and a rim of A, 5 two rims.
@@ -233,17 +233,17 @@ class _Best(NamedTuple):
         crossed = lt(fabs(self.kind - _CROSSED), 0.5)
         return tuple(or_(crossed, lt(fabs(self.kind - code), 0.5)) for code in (_SIDE_A, _SIDE_B))
 
-    def with_normal(self, two: _Two, m: Vec3, rounding: Any = 0.0) -> _Best:
+    def with_normal(self, two: _TwoCylinders, m: Vec3, rounding: Any = 0.0) -> _BestDirection:
         """Return the better of this candidate and another normal, preferring the latter up to ``rounding``."""
         m = m * copysign(1.0, m.dot(two.c))
         h = two.height(m)
         less = and_(lt(h, self.h + rounding), lt(0.5, m.dot(m)))
         radial = m - _Z * m.z, m - two.a * m.dot(two.a)
-        return _Best(where(less, h, self.h), choose(less, m, self.n), choose(less, radial[0], self.out_a),
+        return _BestDirection(where(less, h, self.h), choose(less, m, self.n), choose(less, radial[0], self.out_a),
                      choose(less, radial[1], self.out_b), where(less, _RIMS, self.kind))  # fmt: skip
 
 
-def _beside_ends(two: _Two, known: list[tuple[Any, Vec3, Vec3, Vec3]], best: _Best) -> _Best:
+def _beside_ends(two: _TwoCylinders, known: list[tuple[Any, Vec3, Vec3, Vec3]], best: _BestDirection) -> _BestDirection:
     """Return the best of a candidate and the directions of two rims next to the flat ends, for overlapping cylinders.
 
     Next to a flat end two local minima of h may be close together, so a candidate that passes the test of `_with_rims`
@@ -254,7 +254,7 @@ def _beside_ends(two: _Two, known: list[tuple[Any, Vec3, Vec3, Vec3]], best: _Be
     for index, (_, n, out_a, out_b) in enumerate(known[:2]):
         sign = copysign(1.0, n.dot(two.c))
         n = n * sign
-        at = _touching(two, _Best(0.0 * best.h, n, out_a * sign, out_b * sign, float(index) + 0.0 * best.h))
+        at = _touching(two, _BestDirection(0.0 * best.h, n, out_a * sign, out_b * sign, float(index) + 0.0 * best.h))
         to_b, to_a = at.on_b, at.on_a - two.c
         aside = Vec3(to_b.x, to_b.y, 0.0) if index == 0 else two.a * two.a.dot(to_a) - to_a
         starts.append((unit(n + unit(aside) * _BESIDE), copysign(1.0, n.z if index == 0 else n.dot(two.a))))
@@ -278,7 +278,7 @@ def _beside_ends(two: _Two, known: list[tuple[Any, Vec3, Vec3, Vec3]], best: _Be
     return best
 
 
-def _with_rims(two: _Two, first: _Best) -> _Best:
+def _with_rims(two: _TwoCylinders, first: _BestDirection) -> _BestDirection:
     """Return the best of a candidate and the directions of two rims near it.
 
     Several methods are tried in turn until the support points along the best direction are ``best.h`` apart along it,
@@ -296,10 +296,10 @@ def _with_rims(two: _Two, first: _Best) -> _Best:
     end_b = copysign(1.0, where(or_(level_b, lt(fabs(along), _LEVEL)), -to_a.dot(two.a), along))
     corner = _corner(two, end_a, end_b)
 
-    def is_recognised(best: _Best, at: _Touching) -> Any:
+    def is_recognised(best: _BestDirection, at: _SupportPoints) -> Any:
         return le(length(at.mismatch(best.h)), _PROVED * two.size)
 
-    def step(state: tuple[_Best, Any]) -> tuple[_Best, Any]:
+    def step(state: tuple[_BestDirection, Any]) -> tuple[_BestDirection, Any]:
         best, k = state
         m = choose(lt(k, 0.5), _on_sphere(two, start, corner, lt(k, 0.5)), _on_rims(two, e, f, corner, k))
         best = best.with_normal(two, m, _ROUNDING * two.size)
@@ -307,19 +307,19 @@ def _with_rims(two: _Two, first: _Best) -> _Best:
         return best, where(is_recognised(best, at), _METHODS, k + 1.0)
 
     begin = where(is_recognised(first, at), _METHODS, 0.0)
-    best: _Best = while_loop(
+    best: _BestDirection = while_loop(
         lambda state: lt(state[1], _METHODS - 0.5), step, (first, begin), max_iterations=int(_METHODS)
     ).state[0]
     return best
 
 
-def _corner(two: _Two, end_a: Any, end_b: Any) -> Vec3:
+def _corner(two: _TwoCylinders, end_a: Any, end_b: Any) -> Vec3:
     """Return the vector from the center of A's disc to that of B's disc, at the ends with the signs of n."""
     result: Vec3 = two.c - _Z * (two.la * end_a) - two.a * (two.lb * end_b)
     return result
 
 
-def _on_sphere(two: _Two, n: Vec3, corner: Vec3, going: Any) -> Vec3:
+def _on_sphere(two: _TwoCylinders, n: Vec3, corner: Vec3, going: Any) -> Vec3:
     """Return the normal of two rims by Newton's method on the sphere."""
 
     def step(state: tuple[Vec3, Any]) -> tuple[Vec3, Any]:
@@ -331,7 +331,7 @@ def _on_sphere(two: _Two, n: Vec3, corner: Vec3, going: Any) -> Vec3:
     return result
 
 
-def _rim_step(two: _Two, m: Vec3, corner: Vec3) -> tuple[Vec3, Any]:
+def _rim_step(two: _TwoCylinders, m: Vec3, corner: Vec3) -> tuple[Vec3, Any]:
     """Return a Newton step and its square: h has the gradient r and the second derivative J_A + J_B − h."""
     t, u = m.cross(_Z), m.cross(two.a)
     i, j = _inverse(t), _inverse(u)
@@ -346,7 +346,7 @@ def _rim_step(two: _Two, m: Vec3, corner: Vec3) -> tuple[Vec3, Any]:
     return unit(m + (t * d + s * e) * short), square
 
 
-def _on_rims(two: _Two, e: Vec3, f: Vec3, corner: Vec3, k: Any) -> Vec3:
+def _on_rims(two: _TwoCylinders, e: Vec3, f: Vec3, corner: Vec3, k: Any) -> Vec3:
     """Return the normal of two rims; Newton's method starts from their points in directions e and f from the axes.
 
     This is well-conditioned next to a flat end, where the points change much more than the normal.  Half the squared

@@ -57,14 +57,14 @@ class Facet(NamedTuple):
     tied: Any
 
 
-class _Least(NamedTuple):
+class _LeastDepth(NamedTuple):
     """Least h so far; ``tied`` is 1 if another direction has the same h within the tolerance ``level`` [m]."""
 
     best: Best
     tied: Any
     level: Any
 
-    def better(self, h: Any, n: Vec3, valid: Any = True) -> _Least:
+    def better(self, h: Any, n: Vec3, valid: Any = True) -> _LeastDepth:
         """Return the state after a further direction n with the value h, which is ignored unless ``valid``."""
         best, level = self.best, self.level
         close = and_(le(h, best.h + level), lt(SAME, 1.0 - n.dot(best.n)))
@@ -72,7 +72,7 @@ class _Least(NamedTuple):
         less = lt(h, best.h)
         if valid is not True:
             tied, less = where(valid, tied, self.tied), and_(valid, less)
-        return _Least(Best(where(less, h, best.h), choose(less, n, best.n)), tied, level)
+        return _LeastDepth(Best(where(less, h, best.h), choose(less, n, best.n)), tied, level)
 
     @property
     def most(self) -> Any:
@@ -86,7 +86,7 @@ def nearest_facet(sides: Sides) -> Facet:
     hull, faces, second = sides.hull, sides.faces, sides.second
     farthest = _farthest(second)
 
-    def face(state: tuple[_Least, Any], plane: Any) -> tuple[tuple[_Least, Any], Any]:
+    def face(state: tuple[_LeastDepth, Any], plane: Any) -> tuple[tuple[_LeastDepth, Any], Any]:
         least, index = state
         n = Vec3.of(plane[:3])
         b = farthest(-n)
@@ -96,7 +96,7 @@ def nearest_facet(sides: Sides) -> Facet:
 
     zero = 0.0 * hull.pose.translation.x
     size = sqrt(safe_square(farthest(Vec3(0.0, 0.0, 1.0)))) + sqrt(safe_square(hull.vertices[0]))
-    start = _Least(Best(FAR + zero, Vec3(zero, zero, 1.0 + zero)), zero, ROUNDING * size), zero
+    start = _LeastDepth(Best(FAR + zero, Vec3(zero, zero, 1.0 + zero)), zero, ROUNDING * size), zero
     (least, index), ends = scan(face, start, _planes(faces))
     least, index, of_other = _of_other(sides, least, index)
     scale = sqrt(safe_square(Vec3.of(ends[0][:3])) + safe_square(hull.vertices[0]))
@@ -134,7 +134,7 @@ def _higher(x: tuple[Any, Any], y: tuple[Any, Any]) -> tuple[Any, Any]:
     return where(less, y[0], x[0]), where(less, y[1], x[1])
 
 
-def _of_other(sides: Sides, least: _Least, index: Any) -> tuple[_Least, Any, Any]:
+def _of_other(sides: Sides, least: _LeastDepth, index: Any) -> tuple[_LeastDepth, Any, Any]:
     """Return (least, index, of_other) after the faces of the other body are tried.
 
     ``index`` is the number of the face with the least h, ``of_other`` True if that is a face of the other body.
@@ -160,7 +160,7 @@ def _of_other(sides: Sides, least: _Least, index: Any) -> tuple[_Least, Any, Any
                 least = least.better(*height(Vec3(*(sign if j == k else 0.0 for j in range(3))), [*second.half][k]))
         return least, index, lt(least.best.h, before)
 
-    def face(state: tuple[_Least, Any], plane: Any) -> tuple[tuple[_Least, Any], None]:
+    def face(state: tuple[_LeastDepth, Any], plane: Any) -> tuple[tuple[_LeastDepth, Any], None]:
         least, index = state
         h, n = height(Vec3.of(plane[:3]), plane[3])
         return (least.better(h, n), where(lt(h, least.best.h), plane[4], index)), None
@@ -209,7 +209,7 @@ class _Walk(NamedTuple):
     w: Vec3
     active: Any
     last: Any
-    least: _Least
+    least: _LeastDepth
     edges: tuple[Vec3, Vec3, Vec3, Vec3]
     has_edges: Any
 
@@ -220,7 +220,7 @@ def _waits(s: _Walk) -> Any:
 
 
 def _search_arcs(
-    sides: Sides, farthest: Callable[[Vec3], Vec3], ends: Any, words: list[Any], least: _Least, rounding: Any
+    sides: Sides, farthest: Callable[[Vec3], Vec3], ends: Any, words: list[Any], least: _LeastDepth, rounding: Any
 ) -> _Walk:
     faces, vertices = sides.faces, sides.hull.vertices
     rows = [[f, g, *faces.normals[f], *faces.normals[g], *vertices[v], *vertices[w]] for f, g, v, w in faces.edges]

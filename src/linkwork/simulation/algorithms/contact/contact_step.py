@@ -65,7 +65,7 @@ class ConvexStep(NamedTuple):
     residual: Any
 
 
-class _Solved(NamedTuple):
+class _SolvedProgram(NamedTuple):
     """Velocities and impulses that solve a contact program, as arrays."""
 
     w: Any
@@ -121,7 +121,7 @@ def contact_velocities(
     return ConvexStep(list(result.w), impulses, list(result.pushes), result.steps, result.residual)
 
 
-def _solved(program: ContactProgram, start: Scalars | None, closely: bool) -> _Solved:
+def _solved(program: ContactProgram, start: Scalars | None, closely: bool) -> _SolvedProgram:
     """Solve a contact program on plain values; derivatives follow from the equation of its solution."""
     known = resting(program)
     result = known.solution(None if start is None else stop_gradient(start), closely)
@@ -136,7 +136,7 @@ def _solved(program: ContactProgram, start: Scalars | None, closely: bool) -> _S
         impulses = array(program.impulses(rates, with_derivative_of(stop_gradient(used), program.slips(rates))))
     pushes = array(program.pushes(rates)) if program.intervals else ()
     steps, residual = stop_gradient([steps, 1e-6 * left / fmax(enough, 1e-300)])
-    return _Solved(array(w), impulses, pushes, steps, residual)
+    return _SolvedProgram(array(w), impulses, pushes, steps, residual)
 
 
 def _exact(program: ContactProgram, w: Scalars) -> tuple[_Newton, Any]:
@@ -172,7 +172,7 @@ def _exact(program: ContactProgram, w: Scalars) -> tuple[_Newton, Any]:
     return result.state, result.iterations
 
 
-def _struck(program: ContactProgram, result: _Solved) -> tuple[list[Any], list[Any]]:
+def _struck(program: ContactProgram, result: _SolvedProgram) -> tuple[list[Any], list[Any]]:
     """Return the speed of each contact along its normal before the step, and for each contact True if it bounces.
 
     Both lists are empty if no contact has a restitution.
@@ -188,8 +188,8 @@ def _struck(program: ContactProgram, result: _Solved) -> tuple[list[Any], list[A
 
 
 def _bounced(
-    program: ContactProgram, first: _Solved, speeds: Scalars, struck: Scalars, length: Any, closely: bool
-) -> _Solved:
+    program: ContactProgram, first: _SolvedProgram, speeds: Scalars, struck: Scalars, length: Any, closely: bool
+) -> _SolvedProgram:
     """Solve the step again, with the separation velocities by restitution of the contacts that are ``struck``.
 
     ``length`` is the characteristic length [m].  The result has at most the kinetic energy of the step without
@@ -222,7 +222,7 @@ def _bounced(
     impulses = between(first.impulses, bounced.impulses)
     pushes = between(first.pushes, bounced.pushes) if program.intervals else ()
     residual = fmax(first.residual, bounced.residual)
-    return _Solved(between(first.w, bounced.w), impulses, pushes, first.steps + bounced.steps, residual)
+    return _SolvedProgram(between(first.w, bounced.w), impulses, pushes, first.steps + bounced.steps, residual)
 
 
 def _form(A: Rows, x: Scalars, y: Scalars) -> Any:
