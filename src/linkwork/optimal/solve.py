@@ -160,7 +160,7 @@ def solve_by_path(
     if at_rest is not None and num_guesses == 1 and all(term.hard for term in program.terms):
         values = [at_rest if name == "q" else state[name] for name in names]  # no cost that could have a ridge
         outputs = setup.kernel(*values, *inputs, tolerances, np.array(1.0))
-        scalars = outputs.scalars if len(names) > 1 else outputs
+        scalars = outputs.scalars
         first["q"] = state["q"] = np.where((scalars[..., _STATUS] == SOLVED)[..., None, None], at_rest, state["q"])
     deadline = None if limit is None else Deadline(limit)
     interval = COMPARISON_INTERVAL if num_guesses > 1 and not continue_all else max_iterations
@@ -174,7 +174,7 @@ def solve_by_path(
             outputs = kernel(
                 *(state[name] for name in names), *inputs, tolerances, np.array(min(budget, float(max_iterations)))
             )
-            arrays = (getattr(outputs, name) for name in names) if len(names) > 1 else (outputs,)
+            arrays = (getattr(outputs, name) for name in names)
             state = dict(zip(names, arrays, strict=True))
             scalars = state["scalars"]
             if num_guesses > 1 and not continue_all and budget % interval == 0.0 and (scalars[..., 1] > 0.5).any():
