@@ -140,24 +140,39 @@ class Textbook:
         return -self._weighted("X") @ np.array([*self.tree.gravity])
 
     def center_of_mass(self, subtree: str | None = None, A: str = "world", E: str = "world") -> tuple[np.ndarray, ...]:
-        """Place, velocity and acceleration as seen from A, in E's axes: of all links, or of what hangs on a body."""
-        inside = {WORLD if subtree is None else self.tree.frame(subtree).body}
-        inside |= {i for i in range(len(self.tree.bodies)) if inside & {*self._carriers(i)}}
+        """Place, velocity and acceleration as seen from A, in E's axes: of all links, or of what hangs on a link."""
+        whole = subtree is None or self.tree.frame(subtree).body == WORLD
+        inside = {f.name for f in self.tree.frames if whole or self._link(subtree) in self._path(f.name)}
         X_CA, R = self.frame(A).inverse(), self.pose(A, E)[..., :3, :3]
         parts = [
             (X_CA @ self.frame(f.name), P)
             for f, P in zip(self.tree.frames, self._masses(), strict=True)
-            if f.body in inside
+            if f.name in inside
         ]
         mass = sum(P[3, 3] for _, P in parts)
         of = ([getattr(motion, name) @ P for motion, P in parts] for name in ("X", "rate", "second"))
         return tuple((R @ sum(terms)[..., :3, 3:])[..., 0] / mass for terms in of)
 
-    def _carriers(self, body: int) -> list[int]:
-        path = [body]
-        while path[-1] != WORLD:
-            path.append(self.tree.bodies[path[-1]].parent)
-        return path
+    def _link(self, name: str) -> str:
+        """The link that carries a frame."""
+        frame = self.tree.frame(name)
+        return name if frame.is_link else self._link(frame.welded_to)
+
+    def _path(self, name: str) -> list[str]:
+        """The frame and all links between it and the world, over welds and joints.
+
+        Frames of a body that are welded to no other one are one.
+        """
+        frame = self.tree.frame(name)
+        if frame.welded_to is not None and frame.welded_to != "world":
+            return [name, *self._path(frame.welded_to)]
+        path = [f.name for f in self.tree.frames if f.body == frame.body and f.welded_to is None]
+        body = self.tree.bodies[frame.body] if frame.body != WORLD else None
+        if body is None or body.parent == WORLD:
+            return path
+        of_parent = [f for f in self.tree.frames if f.body == body.parent]
+        named = [f.name for f in of_parent if f.name in (body.links or ())]
+        return path + self._path((named or [f.name for f in of_parent if f.welded_to is None])[0])
 
     def center_of_mass_acceleration(self) -> np.ndarray:
         return self._weighted("second") / sum(P[3, 3] for P in self._masses())

@@ -24,8 +24,9 @@ class MomentumMethods(RobotBase):
     """Methods for the centre of mass, energies and momentum of the whole robot.
 
     All links count, including those fixed to the world, as in `mass`; these have no momentum.  Functions of the centre
-    of mass take ``subtree``, a frame's name: they are about the body that carries the frame and all bodies behind it,
-    or about the whole robot if the frame is fixed to the world.  They raise ValueError where these bodies have no mass.
+    of mass take ``subtree``, a frame's name: they are about the link that carries the frame and all links behind it,
+    over joints and welds, or about the whole robot if the frame is fixed to the world.  They raise ValueError where
+    these links have no mass.
     """
 
     __slots__ = ()

@@ -201,7 +201,7 @@ _TEXTS = {
     "points": "names of the robot's points.",
     "positions": "positions of points in their frames (..., 3) or (..., n, 3) [m]; by default the frames' origins.",
     "relative_to": "name of the frame relative to which the motion is.",
-    "subtree": "name of a frame: only the body that carries it and all bodies behind it count; by default all.",
+    "subtree": "name of a frame: only the link that carries it and all links behind it count; by default all.",
     "vectors": "directions in their frames (..., 3) or (..., n, 3) [1].",
     "wrenches": "external wrenches by the frame that each acts on, (..., 6): (moment [N·m]; force [N]) at its origin.",
     "wrenches_expressed_in": "name of the frame in whose axes the wrenches are, or a dict of one for each.",

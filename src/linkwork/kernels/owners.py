@@ -268,12 +268,13 @@ class RobotOwner:
         by_default = any(option.name == "passive" and option.default for row in rows for option in row.options)
         passive = by_default or "passive" in used or any(row.needs_passive_forces for row in rows)
         resisting = [(b.damping, b.friction, b.dynamics, b.drive) for b in tree.bodies] if passive else []
+        has_subtrees = bool(named) and any(option.name == "subtree" for row in rows for option in row.options)
         return (
             repr((tree.gravity, bodies, tree.q_slices, tree.v_slices)),
             repr((frames, points, joints, resisting, tree.fixed_inertia)),
             *_constrained(tree),
             *([repr(bounds(tree))] if any(row.needs_joint_limits for row in rows) else []),
-            *(_all_of(tree) if parameters else ()),
+            *(_all_of(tree) if parameters or has_subtrees else ()),
         )
 
 

@@ -50,6 +50,65 @@ def test_centres_of_mass_of_subtrees_equal_the_textbooks_in_every_frame_and_axes
         check(f, book, q, v, a, subtree=subtree, relative_to=A, expressed_in=E)
 
 
+def gripper():
+    """A palm with a camera welded to it and one finger on a slide."""
+    pose, inertia = lw.pose((0.02, -0.01, 0.05), rpy=(0.1, -0.2, 0.3)), (0.01, 0.02, 0.015)
+    slide = lw.joints.Prismatic((0.6, 0.0, 0.8))
+    return lw.Robot.build(
+        "gripper",
+        lw.Link("palm", mass=0.7, com=(0.01, 0.02, 0.04), inertia=inertia),
+        lw.Link("camera", mass=0.2, com=(0.0, 0.03, 0.01), inertia=(0.001, 0.001, 0.001)),
+        lw.Link("finger", mass=0.1, com=(0.02, 0.0, 0.03), inertia=(0.001, 0.002, 0.002)),
+        lw.Joint.of(lw.joints.Fixed(), name="camera_mount", parent="palm", child="camera", placement=pose),
+        lw.Joint.of(slide, name="slide", parent="camera", child="finger", placement=pose),
+    )
+
+
+def test_subtrees_of_welded_links_are_these_links_and_all_behind_them():
+    hand = gripper()
+    robot = lw.load("arm6").with_mounted(hand, "tool", pose=lw.pose((0.01, 0.02, 0.05), rpy=(0.3, 0.1, 0.2)))
+    robot = robot.with_frame("grasp", "camera", lw.pose((0.0, 0.0, 0.1)))
+    q, v, a = np.random.default_rng(0).normal(size=(3, 4, robot.nv))
+    alone = hand.center_of_mass(q[:, -1:])
+    seen = robot.center_of_mass(q, subtree="palm", relative_to="palm", expressed_in="palm")
+    np.testing.assert_allclose(seen, alone, atol=1e-14)
+    book = Textbook(robot.tree, q, v, a)
+    for k, subtree in enumerate(("palm", "camera", "grasp", "finger", "tool", "wrist_3_link", "forearm")):
+        A, E = ("world", "forearm", "finger")[k % 3], ("world", "palm")[k % 2]
+        check(robot, book, q, v, a, subtree=subtree, relative_to=A, expressed_in=E)
+        D, _ = robot.center_of_mass_velocity_derivatives(q[0], v[0], subtree=subtree)
+        step = 1e-6 * np.random.default_rng(1).normal(size=robot.nv)
+        rates = [robot.center_of_mass_velocity(q[0] + x, v[0], subtree=subtree) for x in (step, -step)]
+        np.testing.assert_allclose(D @ step, (rates[0] - rates[1]) / 2.0, atol=1e-14)
+    kernel = robot.compile(("center_of_mass", {"subtree": "palm"}), parameters="inertia:camera")
+    heavy = robot.with_inertia("camera", mass=0.9)
+    (inertia,) = heavy.parameters("inertia:camera").values()
+    np.testing.assert_allclose(kernel(q[0], inertia), heavy.center_of_mass(q[0], subtree="palm"), atol=1e-14)
+    assert np.abs(robot.center_of_mass(q, subtree="palm") - heavy.center_of_mass(q, subtree="palm")).max() > 1e-3
+    flange = robot.with_inertia("tool", mass=0.0, inertia=(0.0, 0.0, 0.0)) if robot.link("tool").mass else robot
+    moved = flange.center_of_mass(q, subtree="tool", relative_to="palm", expressed_in="palm")
+    np.testing.assert_allclose(moved, alone, atol=1e-14)
+    with pytest.raises(ValueError, match=r"got 'tool' and .* without mass; 'wrist_3_link' is the link"):
+        lw.load("arm6").with_inertia("tool", mass=0.0, inertia=(0, 0, 0)).center_of_mass(q[0, :6], subtree="tool")
+
+
+@pytest.mark.parametrize("mount", [lw.joints.Fixed(), lw.joints.Revolute((0.0, 0.6, 0.8))], ids=["weld", "hinge"])
+def test_robots_that_differ_in_the_link_of_a_joint_alone_have_different_subtrees(mount):
+    """The link counts with the palm, or with the arm that it is welded to; all poses and masses are equal."""
+    part, hinge = {"inertia": (0.1, 0.1, 0.1)}, lw.joints.Revolute((0.0, 0.0, 1.0))
+    for parent, expected in (("arm", (0, 0, 0.2)), ("palm", (0.3, 0, 0.26)), ("arm", (0, 0, 0.2))):
+        robot = lw.Robot.build(
+            "r",
+            lw.Link("arm", mass=1.0, com=(0, 0, 0.1), **part),
+            lw.Link("palm", mass=2.0, com=(0, 0, 0.2), **part),
+            lw.Link("tip", mass=3.0, com=(0.5, 0, 0.3), **part),
+            lw.Joint.of(hinge, name="one", parent="world", child="arm"),
+            lw.Joint.of(lw.joints.Fixed(), name="two", parent="arm", child="palm"),
+            lw.Joint.of(mount, name="three", parent=parent, child="tip"),
+        )
+        np.testing.assert_allclose(robot.center_of_mass(robot.neutral(), subtree="palm"), expected, atol=1e-15)
+
+
 def test_centre_of_mass_jacobian_of_a_subtree_has_zero_columns_for_outside_joints():
     robot = shipped("humanoid")
     q = robot.random_configuration(seed=3)

@@ -20,7 +20,7 @@ humanoid robot, IROS 2008 (the linear part of the matrix).
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -33,7 +33,7 @@ from linkwork.kinematics.algorithms.forward_kinematics import (
     pose_between,
     pose_of_body,
 )
-from linkwork.model.body import WORLD, Frame
+from linkwork.model.body import WORLD, Body, Frame
 from linkwork.model.function_spec import FunctionSpec, Option, Output, frame_options
 from linkwork.model.tree import Tree
 from linkwork.spatial import Inertia, Motion, Pose, Vec3
@@ -131,17 +131,23 @@ def _velocity(tree: Tree, q: Scalars, v: Scalars, B: Frame, A: Frame, E: Frame, 
 
 @dataclass(frozen=True, slots=True)
 class Subtree:
-    """Part of a robot: the body that carries a root frame and all bodies behind it, with their mass [kg]."""
+    """Part of a robot: the link that carries a root frame and all links behind it, with their mass [kg]."""
 
     root: Frame
-    bodies: frozenset[int]  # with WORLD if links fixed to the world have mass, or it carries several bodies
+    inertias: Mapping[int, Inertia]  # of the part of each body that counts; WORLD for links fixed to the world
     mass: float
+
+    @property
+    def bodies(self) -> Collection[int]:
+        """Bodies with links that count: WORLD, too, if such links are fixed to it, or it carries several bodies."""
+        return self.inertias.keys()
 
 
 def part_of(tree: Tree, subtree: str | None, function: str) -> Subtree:
-    """Return the whole robot, or the part of it behind a frame: the frame's body and all bodies behind that.
+    """Return the whole robot, or the part of it behind a frame: the frame's link and all links behind that.
 
-    Raises ValueError for a part without mass.
+    Links are behind another if joints or welds connect them to it.  Of a frame fixed to the world it is the whole
+    robot.  Raises ValueError for a part without mass.
     """
     tree.require_inertias(function)
     root = tree.frame("world" if subtree is None else subtree)
@@ -149,17 +155,46 @@ def part_of(tree: Tree, subtree: str | None, function: str) -> Subtree:
     if whole:
         alone = only_root(tree)
         root = Frame("root", WORLD if alone is None else alone, Pose.identity())
-    inside = {root.body}
-    for i, p, _ in tree.outward():
-        if p in inside:
-            inside.add(i)
-    mass: float = sum(
-        [tree.fixed_inertia.mass] * whole + [tree.bodies[i].inertia.mass for i in sorted(inside) if i >= 0]
-    )
+    link, welded = _welded_part(tree, root)
+    inside = {root.body: _own_inertia(tree, root, welded)}
+    for i, p, body in tree.outward():
+        if p in inside and (p != root.body or welded is None or _parent_link(tree, body) in welded):
+            inside[i] = body.inertia
+    mass: float = sum(inside[i].mass for i in sorted(inside))
     if is_zero(mass):
         label = f"robot {tree.name!r}" if whole else f"{subtree!r} and the bodies behind it"
-        raise ValueError(f"{function}: expected a mass above 0, got {label} without mass; give a link a mass")
-    return Subtree(root, frozenset(inside), mass)
+        main = next((x.name for x in tree.frames if x.body == root.body and x.is_link and x.fixed_joint is None), None)
+        remedy = f"{main!r} is the link to which {link!r} is welded" if welded and main else "give a link a mass"
+        raise ValueError(f"{function}: expected a mass above 0, got {label} without mass; {remedy}")
+    return Subtree(root, inside, mass)
+
+
+def _welded_part(tree: Tree, root: Frame) -> tuple[str, frozenset[str] | None]:
+    """Return the link that carries a frame, and the frames welded to it or behind it; None for all of its body."""
+    frames = {frame.name: frame for frame in tree.frames}
+    link = root
+    while not link.is_link and link.welded_to in frames:
+        link = frames[link.welded_to]
+    if link.welded_to is None or link.welded_to not in frames:
+        return link.name, None
+    inside, count = {link.name}, 0
+    while len(inside) > count:  # frames may be listed before the one that they are welded to
+        count = len(inside)
+        inside |= {name for name, frame in frames.items() if frame.welded_to in inside}
+    return link.name, frozenset(inside)
+
+
+def _own_inertia(tree: Tree, root: Frame, welded: Collection[str] | None) -> Inertia:
+    """Return the inertia of the links of a root's body that count, about the origin of the body in its axes."""
+    if welded is None:
+        return tree.fixed_inertia if root.body == WORLD else tree.bodies[root.body].inertia
+    parts = [frame.placement @ frame.inertia for frame in tree.frames if frame.name in welded]
+    return sum(parts[1:], parts[0])
+
+
+def _parent_link(tree: Tree, body: Body) -> str | None:
+    """Return the name of the link of the parent body at which a body's joint is."""
+    return next((name for name in body.links or () if tree.frame(name).body == body.parent), None)
 
 
 def _moments(tree: Tree, part: Subtree, q: Scalars, v: Scalars = (), a: Scalars = ()) -> tuple[Vec3, Vec3, Vec3]:
@@ -167,11 +202,8 @@ def _moments(tree: Tree, part: Subtree, q: Scalars, v: Scalars = (), a: Scalars 
 
     All are in the root's axes.
     """
-    inertias = {i: body.inertia for i, _, body in tree.outward() if i in part.bodies}
-    if WORLD in part.bodies:
-        inertias[WORLD] = tree.fixed_inertia
-    m = {i: inertia.mass for i, inertia in inertias.items()}
-    h = {i: inertia.moment for i, inertia in inertias.items()}
+    m = {i: inertia.mass for i, inertia in part.inertias.items()}
+    h = {i: inertia.moment for i, inertia in part.inertias.items()}
     h_dot, h_ddot = dict.fromkeys(h, Vec3.zero()), dict.fromkeys(h, Vec3.zero())
     for i, p, body in tree.inward():
         if i in part.bodies and i != part.root.body:
@@ -210,8 +242,7 @@ def center_of_mass_jacobian(
     X = {i: body.X(q[i]) for i, _, body in tree.outward() if i in carriers or i in to_A}
     m: dict[int, Any] = dict.fromkeys((shared, *carriers), 0.0)  # share of the part's mass that each carries
     h = dict.fromkeys((shared, *carriers), Vec3.zero())
-    for i in part.bodies:
-        inertia = tree.fixed_inertia if i == WORLD else tree.bodies[i].inertia
+    for i, inertia in part.inertias.items():
         m[i], h[i] = inertia.mass / part.mass, inertia.moment * (1.0 / part.mass)
     for i, p, _ in tree.inward():
         if i in carriers and i != shared:
