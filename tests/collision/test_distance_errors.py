@@ -81,7 +81,7 @@ def test_errors_of_distance_functions_name_the_argument_its_value_and_the_remedy
             call()
 
 
-def test_printed_distances_have_their_value_or_their_shape() -> None:
+def test_printed_distances_show_the_value_of_one_pair_and_the_shape_of_a_batch() -> None:
     box = Box((0.2, 0.4, 0.6))
     single = lw.signed_distance(box, lw.pose(), box, lw.pose((0.5, 0.1, 0.2)))
     assert repr(single) == f"<DistanceResult: {single.distance} m>" and single.distance == pytest.approx(0.3)

@@ -262,7 +262,7 @@ def test_operations_converted_to_casadi_equal_the_interpreter(name: str) -> None
     assert np.allclose(values, expected, rtol=1e-14, atol=0.0, equal_nan=True)
 
 
-def test_operation_that_casadi_lacks_is_refused_by_name() -> None:
+def test_operation_that_casadi_lacks_is_refused_with_its_name() -> None:
     strange = Operation("strange", 1, np.sin, np.sin, None, Lowering("none"))
     program = Program.of("f", [(Port("x", ()), [Graph().input("x")])], [(Port("y", ()), [1.0])])
     program = replace(

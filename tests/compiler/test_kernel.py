@@ -152,7 +152,7 @@ def test_kernel_arguments_may_be_positional_or_named() -> None:
         ((1.0, 2.0, 3.0, 4.0, 5.0), {}, "expected 3 arguments, .*, got 5; out= takes"),
     ],
 )
-def test_missing_and_unexpected_kernel_arguments_are_refused_by_name(
+def test_missing_and_unexpected_kernel_arguments_are_refused_with_their_names(
     args: tuple[float, ...], named: dict[str, float], message: str
 ) -> None:
     kernel = compile(lambda a, b, c: a + b + c, name="total", a=(), b=(), c=())

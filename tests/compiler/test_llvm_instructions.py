@@ -229,7 +229,7 @@ def test_constants_are_compiled_bit_for_bit(value: float) -> None:
         assert real.literal(value, 4).count(real.name) in (1, 4) and real.name not in real.literal(value)
 
 
-def test_operation_without_llvm_lowering_is_refused_by_name() -> None:
+def test_operation_without_llvm_lowering_is_refused_with_its_name() -> None:
     unknown = Operation("gamma", 1, np.sin, math.sin, None, Lowering("vector", "gamma"))
     with pytest.raises(ValueError, match="no lowering for the operation <operation gamma>"):
         kernel_of(unknown)

@@ -168,7 +168,7 @@ def test_couplings_of_joints_with_several_coordinates_are_refused():
         weightless.with_constraints(lw.constraints.CenterOfMass(z=0.1))
 
 
-def test_a_constraint_class_without_required_attributes_is_refused_by_name():
+def test_a_constraint_class_without_required_attributes_is_refused_with_its_name():
     class Silent(Constraint):
         name = "silent"
 

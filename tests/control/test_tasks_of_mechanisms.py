@@ -93,7 +93,7 @@ def test_integrators_of_mechanism_control_do_not_wind_up_at_saturated_motors_of_
             assert abs(law(0.0, q, np.zeros(4), np.array([z]), wrench=measured, **state)[1]) < abs(z)
 
 
-def test_controlled_frames_loaded_by_bodies_without_actuators_are_refused_by_name():
+def test_controlled_frames_loaded_by_bodies_without_actuators_are_refused_with_their_names():
     """A body that falls from a crank pushes it, though its joint does not move the crank's frame."""
     links = [lw.Link(name, mass=1.0, com=(0.3, 0.0, 0.0), inertia=(0.1, 0.2, 0.2)) for name in ("crank", "other", "b")]
     placed = {"a": (0.0, 0.0, 0.0), "c": (1.0, 0.0, 0.0)}

@@ -237,7 +237,7 @@ def test_joint_couplings_add_few_operations():
     assert of_pairs(40) < 2.2 * of_pairs(20)
 
 
-def test_massless_followers_are_accepted_and_massless_coupled_pairs_are_refused_by_name():
+def test_massless_followers_are_accepted_and_massless_coupled_pairs_are_refused_with_their_names():
     tree = random_tree(np.random.default_rng(4), 3, types=[Revolute], shape="star")
     light = [replace(b, inertia=Inertia.zero()) if i else b for i, b in enumerate(tree.bodies)]
     frames = [replace(f, inertia=Inertia.zero()) if f.body else f for f in tree.frames]

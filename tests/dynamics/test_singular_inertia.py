@@ -85,7 +85,7 @@ def test_errors_distinguish_dependent_joint_velocities_from_missing_inertia():
         assert not caught.value.motions
 
 
-def test_dependent_joint_velocities_of_robots_with_couplings_are_refused_by_name():
+def test_dependent_joint_velocities_of_robots_with_couplings_are_refused_with_their_names():
     rod = {"mass": 1.0, "com": (0.1, 0.2, -0.5), "inertia": (0.08, 0.09, 0.01)}
     kinds = {"one": Revolute((0, 0, 1)), "two": Revolute((1, 0, 0)), "wrist": SphericalEuler("xyx")}
     for order in (("one", "wrist", "two"), ("one", "two", "wrist"), ("wrist", "one", "two")):

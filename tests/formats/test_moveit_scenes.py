@@ -220,7 +220,7 @@ def test_moveit_scene_files_with_random_changes_are_read_or_refused(tmp_path_fac
         assert all(np.isfinite(x.pose.elements()).all() for x in scene.obstacles)
 
 
-def test_shapes_without_a_moveit_scene_format_are_refused_by_name(tmp_path):
+def test_shapes_without_a_moveit_scene_format_are_refused_with_their_names(tmp_path):
     for scene, message in (
         (lw.Scene().with_capsule("pipe", 0.1, 0.3), "'pipe': a .scene file has .* no Capsule; save the scene as .yaml"),
         (lw.Scene().with_sphere("a\nb", 0.1), "no names with line breaks"),

@@ -140,7 +140,7 @@ def test_files_of_no_known_robot_format_are_refused(
 
 
 @pytest.mark.usefixtures("rows")
-def test_load_options_that_a_format_does_not_take_are_refused_by_name(tmp_path: Path) -> None:
+def test_load_options_that_a_format_does_not_take_are_refused_with_their_names(tmp_path: Path) -> None:
     path = written(tmp_path, "arm.rows", ROW_TEXT)
     for options, name in (({"continuous": "sincos"}, "continuous"), ({"inertia": "ignore"}, "inertia")):
         with pytest.raises(TypeError, match=f"load: {name}: a file of rows does not take this option; .* urdf"):

@@ -120,7 +120,7 @@ def test_robot_method_arguments_with_overflowing_products_are_refused():
             getattr(robot, function)(q, large, q)
 
 
-def test_nan_of_a_floating_joint_is_refused_by_name(legs):
+def test_nan_of_a_floating_joint_is_refused_with_its_name(legs):
     q = np.stack([legs.neutral()] * 3)
     q[2, 5] = np.nan
     with pytest.raises(ValueError, match=r"q\[2, 5\] is NaN \(joint 'floating_base'\)"):

@@ -231,7 +231,7 @@ def test_unknown_functions_and_frames_of_reports_are_refused_with_a_suggestion()
         report_operations(Robot(tree), ("pose", "hnd"))
 
 
-def test_operation_report_of_a_joint_that_moves_no_inertia_is_refused_by_name():
+def test_operation_report_of_a_joint_that_moves_no_inertia_is_refused_with_its_name():
     tree = load("double_pendulum").tree
     for i in range(2):
         tree = with_inertia(tree, i, Inertia.zero())

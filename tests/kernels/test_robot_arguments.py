@@ -47,7 +47,7 @@ def test_values_of_joints_with_several_velocities_may_be_a_scalar_or_an_array() 
         ({"elbwo": 1.0}, UnknownNameError, r"^f: gain: .*elbow"),
     ],
 )
-def test_wrong_values_by_joint_are_refused_by_name(value: Any, kind: type[Exception], message: str) -> None:
+def test_wrong_values_by_joint_are_refused_with_their_names(value: Any, kind: type[Exception], message: str) -> None:
     with pytest.raises(kind, match=message):
         by_joint("f", "gain", lw.load("arm6").tree, value, default=0.0, least=0.0, unit="N·m")
     with pytest.raises(ValueError, match=r"^f: gain: expected numbers > 0, got 0"):

@@ -176,7 +176,7 @@ def test_projections_that_cannot_reach_the_constraints_name_the_worst_state():
         apart.project(np.zeros((2, 2, 3)))
 
 
-def test_invalid_arguments_of_assembly_are_refused_by_name():
+def test_invalid_arguments_of_assembly_are_refused_with_their_names():
     robot = linkage()
     for arguments, message in (
         ({"hold": {"crank": np.nan}}, "hold: joint 'crank': .*got nan"),

@@ -45,7 +45,7 @@ def test_method_of_forward_dynamics_is_a_choice_for_robots_without_constraints()
         robot.forward_dynamics(q, v, tau, method="mass_matrix")
 
 
-def test_invalid_loops_of_constrained_dynamics_are_refused_by_name():
+def test_invalid_loops_of_constrained_dynamics_are_refused_with_their_names():
     robot = fourbars(1)
     for arguments, message in (
         (("C1", "end1", "tip1", HINGE), "already has a constraint 'C1'"),

@@ -117,7 +117,7 @@ def test_directional_derivatives_of_constrained_inverse_dynamics_of_a_delta_robo
         np.testing.assert_allclose(dynamics_result[3 + k] @ w, forces[:, 0], rtol=0, atol=1e-7 * size)
 
 
-def test_motions_that_the_actuators_of_a_mechanism_cannot_produce_are_refused_by_name():
+def test_motions_that_the_actuators_of_a_mechanism_cannot_produce_are_refused_with_their_names():
     robot, q, v = moving_fourbars()
     a = robot.forward_dynamics(q, v, np.ones(5))
     with pytest.raises(

@@ -179,7 +179,7 @@ def test_ros_messages_state_angles_of_joints_with_sine_and_cosine(tmp_path):
     assert np.abs(loaded(t).q - motion(t).q).max() < 1e-8
 
 
-def test_motions_without_a_form_in_ros_messages_are_refused_by_name(tmp_path):
+def test_motions_without_a_form_in_ros_messages_are_refused_with_their_names(tmp_path):
     ball = lw.Robot.build(
         "ball",
         lw.Link("socket", mass=1.0),

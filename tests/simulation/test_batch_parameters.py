@@ -45,7 +45,7 @@ def test_simulation_warnings_of_overlaps_use_the_weight_of_each_environment():
         assert sum("overlap at the start" in text for text in texts) == count, parameters
 
 
-def test_parameters_of_wrong_shape_in_a_saved_simulation_are_refused_by_name(tmp_path):
+def test_parameters_of_wrong_shape_in_a_saved_simulation_are_refused_with_their_names(tmp_path):
     pendulum = lw.load("double_pendulum")
     gravity = {"gravity": np.array([[0.0, 0.0, -9.81], [0.0, 0.0, -1.62]])}
     pendulum.simulate(np.zeros((2, 2)), duration=0.01, parameters=gravity).save(tmp_path / "run.npz")

@@ -47,7 +47,7 @@ def test_loaded_simulation_result_equals_the_saved_result(run, tmp_path):
             wrong()
 
 
-def test_wrong_shapes_in_a_saved_simulation_are_refused_by_name(run, tmp_path):
+def test_wrong_shapes_in_a_saved_simulation_are_refused_with_their_names(run, tmp_path):
     """One more element along the last axis, or one more axis, is refused with the array's name."""
     ball, saved = run
     saved.save(tmp_path / "run.npz")

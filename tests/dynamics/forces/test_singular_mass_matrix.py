@@ -59,7 +59,7 @@ def asks(robot, q):
 
 
 @pytest.mark.slow(every=9)
-def test_coaxial_joints_with_no_inertia_between_them_are_refused_by_name():
+def test_coaxial_joints_with_no_inertia_between_them_are_refused_with_their_names():
     """About any axis: the trace has values near zero, and no exact zeros."""
     for seed, where in ((0, 0), (1, 1), (2, 2)):
         tree = twice_coaxial(seed, where=where)

@@ -209,7 +209,7 @@ def test_regressor_includes_the_friction_of_joints_that_start_to_move():
     assert_close(Y @ parameters, f.inverse_dynamics(q, v, a, passive=True, friction="coulomb"), 1e-12, core=1)
 
 
-def test_joint_without_inertia_and_armature_is_refused_by_name():
+def test_joint_without_inertia_and_armature_is_refused_with_its_name():
     tree = random_tree(np.random.default_rng(5), 3, types=[lw.joints.Revolute], shape="chain")
     massless = type(tree.bodies[-1].inertia).zero()
     light = [replace(frame, inertia=massless) if frame.body == 2 else frame for frame in tree.frames]
