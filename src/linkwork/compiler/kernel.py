@@ -186,7 +186,7 @@ class Kernel(Differentiable):
     def compile_time(self) -> float:
         """Time from the traced program to machine code, or to find and load it in the cache on disk [s].
 
-        It covers the code that was needed so far: the code for a batch is compiled at the first batch.
+        Only code that was needed so far counts: the code for a batch is compiled at the first batch.
         """
         return self._code.seconds
 

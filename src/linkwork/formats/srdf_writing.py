@@ -24,7 +24,7 @@ _GROUP = "all"  # name of the group of all joints
 def srdf_text(tree: Tree, *, strict: bool = False) -> tuple[str, Report]:
     """Return the SRDF of a tree, and the report of content of its named configurations that SRDF cannot represent.
 
-    It lists the disabled and enabled pairs of links, those that a joint connects among them, and the named
+    The SRDF lists the disabled and enabled pairs of links, those that a joint connects among them, and the named
     configurations as states of the group "all" of all joints, if there are any.
 
     Raises ValueError if more than `MAX_PAIRS` pairs never move: all pairs of links that are welded together.  Raises

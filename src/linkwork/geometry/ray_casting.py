@@ -249,7 +249,7 @@ def _over(ground: Ground, o: Vec3, d: Vec3, most: Any) -> LineInterval:
 def _hit(ground: Ground, o: Vec3, d: Vec3, begin: Any, end: Any) -> tuple[Any, _Segment]:
     """Return the ray's height above the surface at ``begin`` [m], and the segment of the ray that hits the surface.
 
-    This is the first segment that ends on or below the surface, or the last segment if none does.
+    The segment is the first one that ends on or below the surface, or the last one if none does.
     """
     x0, y0, dx, dy, _, _ = ground.grid
     u, v, u_rate, v_rate = (o.x - x0) / dx, (o.y - y0) / dy, d.x / dx, d.y / dy

@@ -107,7 +107,7 @@ class ConvexProblem:
     def covariance(self, L: np.ndarray, y: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Return the covariance (10 n + k, 10 n + k) of (π; y), and the indices of y that are fixed at zero.
 
-        It is computed from the curvature at the minimum.
+        The covariance is computed from the curvature at the minimum.
         """
         n = 10 * len(L)
         at_bound = np.flatnonzero(y <= 0.0)
@@ -149,7 +149,7 @@ class ConvexProblem:
     ) -> tuple[np.ndarray, np.ndarray]:
         """Return L and y after part of a step, which leaves inertias consistent and decreases the value.
 
-        It is the largest part that does so among those tried, which are halved.
+        The part is halved until it does so.
         """
         S = symmetric(s.reshape(-1, 10))
         least = float(np.linalg.eigvalsh(S).min(initial=0.0))

@@ -54,13 +54,13 @@ class ConstrainedDynamicsMethods(RobotBase):
     ) -> Any:
         """Compute the derivatives of `constrained_forward_dynamics` by q (in the tangent space), v and τ.
 
-        Its results are the accelerations a and the constraint forces λ.
-        q (..., nq), v, tau (..., nv) -> da_dq (..., nv, nv) [1/s², m/(rad·s²)], da_dv (..., nv, nv) [1/s], da_dtau
-        (..., nv, nv) [1/(kg·m²), 1/(kg·m), 1/kg], dforces_dq (..., nc, nv) [N·m, N, N/m], dforces_dv (..., nc, nv)
-        [N·m·s, N·s, N·s/m], dforces_dtau (..., nc, nv) [1, m, 1/m]; for each of ``wrenches`` also ∂a/∂w
-        (..., nv, 6), for example ``da_dwrench_hand``.  Wrenches are constant in the axes in which they are expressed.
-        If rows of the constraint Jacobian G are redundant in all configurations, ∂a and Gᵀ ∂λ are exact, but ∂λ is one
-        of many.  ``friction`` is a law that does not stick.  Raises SingularInertiaError as `forward_dynamics` does.
+        The results of that function are the accelerations a and the constraint forces λ.  q (..., nq), v, tau (..., nv)
+        -> da_dq (..., nv, nv) [1/s², m/(rad·s²)], da_dv (..., nv, nv) [1/s], da_dtau (..., nv, nv) [1/(kg·m²),
+        1/(kg·m), 1/kg], dforces_dq (..., nc, nv) [N·m, N, N/m], dforces_dv (..., nc, nv) [N·m·s, N·s, N·s/m],
+        dforces_dtau (..., nc, nv) [1, m, 1/m]; for each of ``wrenches`` also ∂a/∂w (..., nv, 6), for example
+        ``da_dwrench_hand``.  Wrenches are constant in the axes in which they are expressed.  If rows of the constraint
+        Jacobian G are redundant in all configurations, ∂a and Gᵀ ∂λ are exact, but ∂λ is one of many.  ``friction`` is
+        a law that does not stick.  Raises SingularInertiaError as `forward_dynamics` does.
         """
 
     @computed_through(can_be_induced)
@@ -114,12 +114,12 @@ class ConstrainedDynamicsMethods(RobotBase):
     ) -> Any:
         """Compute the derivatives of `constrained_inverse_dynamics` by q (in the tangent space), v and a.
 
-        Its results are the actuator forces τ and the constraint forces λ.
-        q (..., nq), v, a (..., nv) -> dtau_dq (..., nv, nv) [N·m/rad, N/m], dtau_dv (..., nv, nv) [N·m·s/rad, N·s/m],
-        dtau_da (..., nv, nv) [kg·m², kg], dforces_dq (..., nc, nv) [N·m, N, N/m], dforces_dv (..., nc, nv)
-        [N·m·s, N·s, N·s/m], dforces_da (..., nc, nv) [kg·m, kg].  They are exact if the actuators can induce a in this
-        state and nearby, which is not checked here, but in `constrained_inverse_dynamics`.  If rows of the constraint
-        Jacobian G are redundant, Gᵀ ∂λ is exact, but ∂λ is one of many.  ``friction`` is a law that does not stick.
+        The results of that function are the actuator forces τ and the constraint forces λ.  q (..., nq), v, a (..., nv)
+        -> dtau_dq (..., nv, nv) [N·m/rad, N/m], dtau_dv (..., nv, nv) [N·m·s/rad, N·s/m], dtau_da (..., nv, nv) [kg·m²,
+        kg], dforces_dq (..., nc, nv) [N·m, N, N/m], dforces_dv (..., nc, nv) [N·m·s, N·s, N·s/m], dforces_da (..., nc,
+        nv) [kg·m, kg].  They are exact if the actuators can induce a in this state and nearby, which is not checked
+        here, but in `constrained_inverse_dynamics`.  If rows of the constraint Jacobian G are redundant, Gᵀ ∂λ is
+        exact, but ∂λ is one of many.  ``friction`` is a law that does not stick.
         """
 
     @computed
@@ -173,8 +173,8 @@ class ConstrainedDynamicsMethods(RobotBase):
     ) -> np.ndarray:
         """Compute the Delassus matrix Λ = G M⁻¹ Gᵀ, symmetric, from the constraint Jacobian G and the mass matrix M.
 
-        It is the derivative of G a by the constraint forces, with the accelerations a.
-        q (..., nq) -> (..., nc, nc) [1/(kg·m²), 1/(kg·m), 1/kg].  With ``passive`` M includes armature.
+        Λ is the derivative of G a by the constraint forces, with the accelerations a.  q (..., nq) -> (..., nc, nc)
+        [1/(kg·m²), 1/(kg·m), 1/kg].  With ``passive`` M includes armature.
         """
 
     @computed

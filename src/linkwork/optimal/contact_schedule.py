@@ -133,7 +133,7 @@ def _frame_and_point(problem: Any, caller: str, on: Any) -> tuple[str, Any]:
 def _with_frame_at(problem: Any, name: str, point: Any) -> tuple[Any, str]:
     """Return the problem with an additional frame at a point of its robot, and the frame's name.
 
-    Its axes are those of the point's frame.
+    The new frame has the axes of the point's frame.
     """
     new = f"{name}: contact"
     if all(frame.name != new for frame in problem.robot.tree.frames):

@@ -163,7 +163,7 @@ class WritingMethods(RobotBase):
     def to_srdf(self, path: str | os.PathLike[str], *, strict: bool = False) -> Report:
         """Write an SRDF file for MoveIt and Pinocchio, and return the report of content that it cannot represent.
 
-        It has the pairs of links that are not checked, with all pairs that a joint connects, and the named
+        The file has the pairs of links that are not checked, with all pairs that a joint connects, and the named
         configurations as states of a group "all", which has all joints.  A floating base is a virtual joint.
         Velocities and controls of named configurations are lost (NOT_WRITTEN), and with ``strict`` are errors.
         `with_srdf_document` reads the same pairs and configurations.  An existing file is replaced.

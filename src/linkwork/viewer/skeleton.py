@@ -246,7 +246,7 @@ def _rods(
 ) -> Iterator[tuple[Distance | SpringDamper, int, np.ndarray, tuple[int, np.ndarray], float]]:
     """Yield each rod or spring, its body, pose (4, 4) on it, second end and length [m].
 
-    It is along z for ``poses`` (nb, 4, 4).
+    The rod is along the z axis of its pose, for ``poses`` (nb, 4, 4) of the bodies.
     """
     X = np.concatenate([poses, np.eye(4)[None]])  # index -1 is the world
     for joined in (*tree.constraints, *tree.force_elements):

@@ -184,7 +184,7 @@ class _JointColumns:
     def derivatives(self, body: int) -> list[list[Motion]]:
         """Return the derivative of each column k of a joint along each velocity l of the same joint, by l and k.
 
-        It is for an observer in the joint's moving frame, in the world's axes.
+        The derivatives are those for an observer in the joint's moving frame, in the world's axes.
         """
         if body not in self._derivatives:
             joint = self.tree.bodies[body]

@@ -67,7 +67,7 @@ class Documents:
     def include(self, document: Document, include: Element) -> tuple[Document, Element] | None:
         """Return the document that an `<include>` names, and its `<model>`.
 
-        It is None for one that has another content, such as a light, and after an error.
+        The model is None for a document with other content, such as a light, and after an error.
         """
         reader = document.reader
         uri = reader.string(include, "uri")

@@ -135,7 +135,7 @@ def is_measured(a: Shape, b: Shape) -> bool:
 def minimum_of(result: list[SignedDistance]) -> tuple[SignedDistance, Any]:
     """Return the smallest of several signed distances and its index.
 
-    It is marked as not unique if another one has the same distance at another point.
+    The distance is marked as not unique if another one has the same value at another point.
     """
     best, index = result[0], 0.0
     for k, candidate in enumerate(result[1:], 1):

@@ -76,7 +76,7 @@ _WORST = 0.5 - 3.0**0.5 / 6.0  # of a cubic's length: where the error of its slo
 def speed_of(caller: str, trajectory: Any, weights: Any, frame: str | None) -> Speed:
     """Return the speed of a trajectory as a function of times, and of times inside of the segments to evaluate.
 
-    It is √(Σ w_j v_j²), or with a ``frame`` the speed of its origin in the world [m/s].
+    The speed is √(Σ w_j v_j²), or with a ``frame`` that of its origin in the world [m/s].
     """
     robot = trajectory.robot
     if frame is None:

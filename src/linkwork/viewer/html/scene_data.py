@@ -330,8 +330,8 @@ def _slider(slider: Slider) -> dict[str, Any]:
 def _closure(robot: Any, functions: Functions) -> dict[str, Any]:
     """Return the data that close loops while a slider moves, and sentences on joints and loops for the panel.
 
-    It has the errors of the holonomic constraints and the motion along v as functions, and a weight for each velocity:
-    joints with an actuator move less than others.
+    The data has the errors of the holonomic constraints and the motion along v as functions, and a weight for each
+    velocity: joints with an actuator move less than others.
     """
     tree: Tree = robot.tree
     notes = [f"{body.joint_name} follows {body.coupling.joint}." for body in tree.bodies if body.coupling is not None]

@@ -101,8 +101,8 @@ FAR = 1e300  # beginning of unused segments in padded tables
 def segment_index(starts: Any, at: Any) -> tuple[Any, Any]:
     """Return the index of the segment that contains a parameter, and the parameter at which it begins.
 
-    It is the last segment that begins at or before ``at``, or else the first. The method is bisection over a table of
-    2^k entries, padded with `FAR`: all lanes take the same steps.
+    The segment is the last one that begins at or before ``at``, or else the first. The method is bisection over a table
+    of 2^k entries, padded with `FAR`: all lanes take the same steps.
     """
     index: Any = 0.0
     start: Any = starts[0]

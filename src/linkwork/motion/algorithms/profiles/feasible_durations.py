@@ -170,7 +170,7 @@ def least_duration(displacement: Scalar, ends: Ends, limits: JointBounds, lowest
 def _fastest(ends: Ends, limits: JointBounds, inverses: Inverses) -> tuple[Scalar, Scalar]:
     """Return the minimum duration for a free displacement, and the displacement of that motion.
 
-    It is for a joint whose velocity gains: see `_gains`.
+    The function is for a joint whose velocity gains: see `_gains`.
     """
     (v0, a0, v1, a1), (_, A, _, up, down) = ends, limits
     c0, c1 = v0 - 0.5 * up * a0 * a0, v1 + 0.5 * down * a1 * a1
@@ -202,8 +202,8 @@ def first_reaching(
 ) -> tuple[Scalar, ExtremeMotions]:
     """Return the first duration from T on that may be feasible for a displacement, and the extreme motions of T.
 
-    It is T if the displacement is feasible in time T. Otherwise it is a later duration before which none is feasible.
-    If T lies in a gap of durations, the end of the gap replaces T. T must be at least the minimum duration.
+    The duration is T if the displacement is feasible in time T. Otherwise it is a later duration before which none is
+    feasible. If T lies in a gap of durations, the end of the gap replaces T. T must be at least the minimum duration.
     """
     gains = _gains(ends, limits)
     gap = _gap(*oriented(gains, ends, limits, lowest), _select(gains, inverses, inverses.mirrored()))

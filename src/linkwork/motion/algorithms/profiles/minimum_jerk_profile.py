@@ -85,7 +85,7 @@ def minimum_jerk(
 def _first(fit: Callable[[Scalar], Scalar], least: Scalar) -> tuple[Scalar, Scalar]:
     """Return a duration of at least ``least`` for which ``fit`` holds, and True if it holds.
 
-    It is the first of a sequence 1 % apart, refined by bisection.
+    The duration is the first of a sequence 1 % apart, refined by bisection.
     """
     result = while_loop(lambda t: not_(fit(t)), lambda t: t * _GROWTH, least, max_iterations=_TRIALS)
     high = result.state
