@@ -15,7 +15,7 @@ BODIES = """<worldbody>
   <body name="a"><joint name="ball" type="ball" pos=".1 .2 .3"/><geom size=".1" pos=".2 0 0"/>
     <body pos=".3 .2 .1"><joint name="other"/><geom size=".1"/><site name="w" pos=".2 .3 .1" euler="20 30 50"/></body>
     <body euler="10 20 30"><joint type="ball" name="turned"/><geom size=".1" pos=".3 0 0"/>
-    <site name="s" pos=".1 .2 .3" euler="10 20 30"/>
+    <site name="s" pos=".1 .2 .3" euler="10 20 30"/><site name="beside"/>
       <body name="tip" pos=".3 0 0"><joint name="h" ref="20"/><joint type="slide" name="sl" axis="1 1 1" ref=".2"/>
       <geom size=".2"/>
         <site name="r" pos=".1 .1 .1" euler="40 50 60"/></body></body></body>
@@ -103,6 +103,11 @@ NAMED = {
     '<adhesion name="x" body="f" ctrlrange="0 1"/>': "transmission 'body'",
     '<general name="x" cranksite="w" slidersite="s" cranklength=".3"/>': "transmission",
     '<motor name="x" site="r" gear="0"/>': "its gear is zero",
+    '<motor name="x" jointinparent="f" gear="0"/>': "its joint is fixed, or its gear is zero",
+    '<general name="x" joint="h" dyntype="user" actdim="1"/>': "activation dynamics 'user'",
+    '<general name="x" joint="h" biastype="user"/>': "bias type 'user'",
+    '<motor name="x" site="s" refsite="beside" gear="1 2 3 4 5 6"/>': "site and refsite are on one rigid body",
+    '<general name="x" joint="f" gear="0 0 0 1 0 0" gaintype="affine" gainprm="1 1 0"/>': "length of a free joint",
 }
 
 
@@ -114,6 +119,20 @@ def test_mjcf_actuators_without_a_counterpart_are_reported():
         assert "x]" in str(issue.where.element) and [actuator.name for actuator in robot.actuators] == ["y"]
     with pytest.raises(lw.errors.ModelError, match="gain type 'muscle'"):
         lw.Robot.from_mujoco(compiled('<muscle name="x" joint="h" lengthrange="0 1"/>'), strict=True)
+
+
+def test_actuators_of_fixed_joints_and_of_free_joints_by_their_rates_are_distinguished():
+    for line, fixed, reason in (
+        ('<motor name="x" joint="f" gear="0 0 0 1 2 3"/>', True, "joint 'f' is fixed"),
+        ('<motor name="x" jointinparent="f" gear="1 2 3 0 0 0"/>', True, "its joint is fixed"),
+        ('<motor name="x" joint="f" gear="0 0 0 1 2 3"/>', False, ""),
+        ('<general name="x" joint="f" gear="0 0 0 1 0 0" gainprm="1 1 0"/>', False, ""),  # of a fixed gain, the first
+        ('<general name="x" joint="f" gear="0 0 0 1 0 0" gaintype="affine" gainprm="1 0 2"/>', False, ""),
+    ):
+        robot = lw.Robot.from_mujoco(compiled(line), floating_base=False if fixed else None)
+        assert ([reason in x.message for x in robot.report.repairs], len(robot.actuators)) == (
+            ([True], 0) if reason else ([], 1)
+        )
 
 
 def test_mjcf_activation_dynamics_are_reported_and_the_control_acts_directly():

@@ -4,7 +4,9 @@ import numpy as np
 import pytest
 
 import linkwork as lw
+from linkwork._util import own_code
 from linkwork.constraints import Ball, Coupling, PolynomialCoupling, Weld
+from linkwork.formats.mjcf import contact_pairs
 
 mujoco = pytest.importorskip("mujoco", reason="MJCF is read by MuJoCo's compiler")
 pytestmark = pytest.mark.filterwarnings("ignore::linkwork.errors.ModelWarning")
@@ -219,6 +221,30 @@ def random_masks(rng):
     flag = "disable" if rng.random() < 0.3 else "enable"
     option = f'<option><flag filterparent="{flag}"/></option>'
     return f"<mujoco>{option}<worldbody>{text}</worldbody><contact>{''.join(sorted(lines))}</contact></mujoco>"
+
+
+def test_masks_of_very_many_links_or_kinds_of_geoms_are_reported(monkeypatch):
+    bodies = "".join(
+        f'<body name="b{k}"><joint/><geom size=".1" contype="{k + 1}"/><geom size=".1" contype="8"/></body>'
+        for k in range(3)
+    )
+    text = f"<worldbody>{bodies}</worldbody>"
+    monkeypatch.setattr(own_code, "_replaced", {})
+    for links, kinds, reported in ((3, 6, False), (2, 6, True), (3, 5, True)):
+        monkeypatch.setattr(contact_pairs, "_MOST_LINKS", links)
+        monkeypatch.setattr(contact_pairs, "_MOST_KINDS", kinds)
+        texts = [x.message for x in read(text).report.repairs]
+        assert any("bit masks and explicit pairs of contacts are not taken" in x for x in texts) is reported
+
+
+def test_powers_of_the_length_of_a_tendon_are_reported_if_they_have_an_effect():
+    """The length of one tendon alone is constant: c_0."""
+    for second, codes in (("", []), (' tendon2="t2"', ["UNSUPPORTED"])):
+        line = f'<equality><tendon name="e" tendon1="t1"{second} polycoef="0.1 0.2 0.3 0 0"/></equality>'
+        robot = read(BODIES + TENDONS + line)
+        texts = [x.message for x in robot.report.repairs]
+        assert [x.code for x in robot.report.repairs if "powers" in x.message] == codes, texts
+        assert (len(robot.constraints) == 1) is not bool(codes)
 
 
 def test_robots_read_from_mjcf_check_the_pairs_of_geoms_that_mujoco_checks():

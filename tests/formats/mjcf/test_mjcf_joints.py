@@ -60,6 +60,10 @@ def test_asymmetric_mjcf_force_range_of_a_joint_bounds_its_only_actuator():
     assert robot.actuators["m"].force_range == (-1.5, 3.0) and np.isinf(robot.effort_limits).all()
     robot = read(text.replace("</actuator>", '<motor joint="a"/></actuator>'))
     assert [x.code for x in robot.report.repairs] == ["UNSUPPORTED"]
+    for least, codes in ((3, []), (3.5, ["UNSUPPORTED"])):  # the joint permits forces of the motor from -2 to 3
+        robot = read(text.replace('forcerange="-1.5 5"', f'forcerange="{least} 5"'))
+        assert [x.code for x in robot.report.repairs] == codes
+        assert robot.actuators["m"].force_range == ((3.0, 3.0) if not codes else (3.5, 5.0))
 
 
 FREE = f"""<worldbody><body name="trunk" pos="1 2 3" euler="90 0 0"><freejoint name="root"/>{BALL}

@@ -215,6 +215,19 @@ def test_written_mjcf_has_the_same_collision_pairs_of_links():
         assert "does not check links" not in str(report)
 
 
+def test_hulls_are_written_to_mjcf_from_the_size_on_that_mujoco_reads():
+    corners = np.array([[0.3, 0.1, 0.2], [-0.2, 0.4, 0.1], [0.1, -0.3, 0.5], [0.2, 0.1, -0.4]])
+    ball = lw.shapes.Sphere(0.5)
+    for size, count in ((2e-6, 1), (5e-7, 0)):
+        hull = lw.shapes.Polytope(corners / lw.shapes.Polytope(corners).bounding_sphere[1] * size)
+        link = lw.Link("a", mass=1.0, inertia=(0.1, 0.2, 0.25), collisions=[hull], visuals=[ball])
+        turning = lw.Joint.of(lw.joints.Revolute((0.6, 0, 0.8)), name="j", parent="world", child="a")
+        text, report = mjcf_text(lw.Robot.build("r", link, turning).tree)
+        assert text.count("<mesh") == count
+        is_lost = any("MuJoCo refuses meshes with a radius below 1e-06 m" in str(x) for x in report.warnings)
+        assert is_lost is (count == 0)
+
+
 def near(X, Y):
     return [*Y.elements()] == pytest.approx([*X.elements()], rel=1e-15, abs=1e-15)
 
