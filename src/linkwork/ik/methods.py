@@ -297,7 +297,8 @@ class ClosedFormMethods(RobotBase):
         three and the last three each intersect in a point; the elbow angle is then an input.  They also have one if a
         joint at one end is locked (``locked``) and the other six axes have one.  Lengths and angles count as zero
         within 1e-5 of the arm's length, or rad; the resulting error is removed by a final refinement.  Constraints of
-        the robot are ignored.
+        the robot are ignored.  Arms with sliding joints or fewer joints, such as a SCARA, have none:
+        `inverse_kinematics` with ``num_solutions=2`` computes both elbows.
 
         >>> import linkwork as lw
         >>> arm = lw.load("arm6").closed_form("tool")

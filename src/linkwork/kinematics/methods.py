@@ -235,7 +235,8 @@ class JacobianMethods(RobotBase):
         It is the product of the singular values of J.  ``part`` selects rows of `jacobian`: "all", "position" or
         "angular".  "all" combines angles and lengths, so w depends on the unit of length.  If the joints between the
         two frames have fewer velocities than J has rows, w = √det(Jᵀ J) of their columns.  w is 0 if J loses rank, and
-        if no joint moves the frame.
+        if no joint moves the frame.  The full J of a stretched planar arm keeps its rank, since it turns the frame: the
+        textbooks' w of a planar arm, l₁ l₂ |sin q₂|, has ``part="position"``.
 
         For a robot with constraints J maps the velocities of ``actuators``, names of joints (default: all but those of
         six degrees of freedom), to the twist that the constraints permit; of redundant ones the velocities have least
