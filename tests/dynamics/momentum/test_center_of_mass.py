@@ -70,8 +70,8 @@ def test_subtrees_of_welded_links_are_these_links_and_all_behind_them():
     robot = robot.with_frame("grasp", "camera", lw.pose((0.0, 0.0, 0.1)))
     q, v, a = np.random.default_rng(0).normal(size=(3, 4, robot.nv))
     alone = hand.center_of_mass(q[:, -1:])
-    seen = robot.center_of_mass(q, subtree="palm", relative_to="palm", expressed_in="palm")
-    np.testing.assert_allclose(seen, alone, atol=1e-14)
+    observed = robot.center_of_mass(q, subtree="palm", relative_to="palm", expressed_in="palm")
+    np.testing.assert_allclose(observed, alone, atol=1e-14)
     book = Textbook(robot.tree, q, v, a)
     for k, subtree in enumerate(("palm", "camera", "grasp", "finger", "tool", "wrist_3_link", "forearm")):
         A, E = ("world", "forearm", "finger")[k % 3], ("world", "palm")[k % 2]
