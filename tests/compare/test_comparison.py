@@ -363,8 +363,8 @@ def test_robots_that_differ_from_their_file_are_refused_by_libraries(library, tm
     path = tmp_path / "r.urdf"
     path.write_text(f'<robot name="r"><link name="base"/>{"".join((*LINKS, *JOINTS))}</robot>')
     robot = lw.load(path)
-    first, *unmatched = robot.tree.bodies
-    renamed = lw.Robot(replace(robot.tree, bodies=(replace(first, joint_name="hip"), *unmatched)))
+    first, *later_bodies = robot.tree.bodies
+    renamed = lw.Robot(replace(robot.tree, bodies=(replace(first, joint_name="hip"), *later_bodies)))
     with pytest.raises(ValueError, match=rf"compare_with_library: library: {library}: .* has no joint 'hip'"):
         renamed.compare_with_library(library)
     if library == "mujoco":
