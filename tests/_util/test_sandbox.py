@@ -61,9 +61,9 @@ def test_files_are_confined_with_the_rights_that_the_kernel_knows(tmp_path: Path
         assert sandbox._confine_files([str(tmp_path), str(tmp_path / "none")], [str(tmp_path)])
         _, (_, data, size, flags), *rules, _, last = system.calls
         assert size == len(data) == 8 * words and flags == 0 and len(rules) == 2
-        rights, *others = struct.unpack(f"{words}Q", data)
+        rights, *further = struct.unpack(f"{words}Q", data)
         assert rights == (1 << max(n for since, n in sandbox._RIGHTS if version >= since)) - 1
-        assert others == [3] * (words - 1) and last[0] == sandbox._RESTRICT_SELF
+        assert further == [3] * (words - 1) and last[0] == sandbox._RESTRICT_SELF
         reading, writing = (struct.unpack("=Qi", rule[3])[0] for rule in rules)
         assert reading & ~writing == 0 and reading == rights & (sandbox._READ_FILE | sandbox._READ_FOLDER)
         assert writing == rights & ~sandbox._DEVICES
