@@ -230,6 +230,7 @@ def test_impossible_joint_values_in_robot_descriptions_are_refused():
     skew = Pose(Rotation(Vec3(1.0, 0.0, 0.0), Vec3(0.0, 1.0, 0.1), Vec3(0.0, 0.0, 1.0)), Vec3.zero())
     mirror = Pose(Rotation(Vec3(1.0, 0.0, 0.0), Vec3(0.0, 1.0, 0.0), Vec3(0.0, 0.0, -1.0)), Vec3.zero())
     nowhere = Pose(Rotation.identity(), Vec3(0.0, math.nan, 0.0))
+    undefined = Pose(Rotation(Vec3(math.nan, 0.0, 0.0), Vec3(0.0, 1.0, 0.0), Vec3(0.0, 0.0, 1.0)), Vec3.zero())
     for changes, code, title in (
         ({"limits": dataclasses.replace(limits, lower=(2.0,), upper=(1.0,))}, "LIMIT_ORDER", "2.0 is above"),
         ({"limits": dataclasses.replace(limits, lower=(math.inf,))}, "LIMIT_ORDER", "lower limit inf"),
@@ -245,6 +246,7 @@ def test_impossible_joint_values_in_robot_descriptions_are_refused():
         ({"friction": (None,)}, "NUMBER", "friction"),
         ({"placement": nowhere}, "NOT_FINITE", "its placement's offset"),
         ({"placement": skew}, "ROTATION", "its placement's rotation"),
+        ({"placement": undefined}, "NOT_FINITE", "its placement's rotation"),
         ({"rotor": mirror}, "ROTATION", "its rotor's rotation"),
         ({"mimic": Following("j", math.nan)}, "NOT_FINITE", "its mimic"),
     ):

@@ -9,6 +9,8 @@ import pytest
 import linkwork as lw
 from linkwork import Actuator
 from linkwork.errors import ModelError, UnknownNameError
+from linkwork.model.description import NamedState
+from linkwork.model.tree_actuators import with_named_configurations
 
 MOTOR = Actuator.motor("elbow_motor", "elbow", gear=100.0, force_range=(-0.8, 0.8))
 SERVO = Actuator.position("wrist_servo", "wrist_roll", stiffness=50.0, damping=2.0, control_range=(-1.0, 1.0))
@@ -149,6 +151,21 @@ def test_robots_can_be_built_with_actuators_and_named_configurations():
     assert robot.named_configurations["up"].q.tolist() == [np.pi]
     start = robot.named_configurations["start"]
     assert (start.q.tolist(), start.v.tolist(), start.controls.tolist()) == ([0.1], [0.2], [3.0])
+
+
+def test_named_configurations_state_each_moving_joint_once_within_the_largest_number():
+    fixed = lw.load("arm7").with_locked_joints(["wrist_roll"])
+    weld = "wrist_roll"
+    for q, v, message in (
+        ((("elbow", (0.1,)), ("elbow", (0.2,))), None, "joint 'elbow' is listed twice"),
+        (((weld, (0.1,)),), None, f"joint '{weld}' is a fixed joint and does not move"),
+        ((("elbow", (0.1,)),), (("elbow", (1.1e20,)),), "v of joint 'elbow': expected 1 finite number, got"),
+        ((("elbow", (0.1,)),), (("elbow", (0.1, 0.2)),), "v of joint 'elbow': expected 1 finite number, got"),
+    ):
+        with pytest.raises(ValueError, match=f"configuration 'a'.*{message}"):
+            with_named_configurations(fixed.tree, [NamedState("a", q, v)])
+    tree = with_named_configurations(fixed.tree, [NamedState("a", (("elbow", (0.1,)),), (("elbow", (1e20,)),))])
+    assert tree.named_configurations[-1].v == (("elbow", (1e20,)),)
 
 
 def test_all_errors_of_actuators_and_configurations_are_reported_together():

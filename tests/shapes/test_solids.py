@@ -10,7 +10,21 @@ from scipy.spatial import ConvexHull
 
 import linkwork as lw
 from linkwork.geometry import SOLIDS, ConeCore, HalfSpaceCore, PolytopeCore, SegmentCore, solid
-from linkwork.shapes import Box, Capsule, Cone, Cylinder, Ellipsoid, HalfSpace, Mesh, Polytope, Rounded, Sphere
+from linkwork.shapes import (
+    Box,
+    Capsule,
+    Compound,
+    Cone,
+    Cylinder,
+    Ellipsoid,
+    HalfSpace,
+    Mesh,
+    PointCloud,
+    Polytope,
+    Rounded,
+    Sphere,
+)
+from linkwork.shapes.mass_properties import of_triangles
 from linkwork.spatial import Pose, Rotation, Vec3
 
 RNG = np.random.default_rng(0)
@@ -137,6 +151,27 @@ def test_every_shape_can_be_converted_to_a_solid() -> None:
     grown = solid(Rounded(Rounded(WEDGE, 0.1), 0.2), X)
     assert isinstance(grown.core, PolytopeCore) and grown.radius == pytest.approx(0.3)
     assert np.array_equal([[*v] for v in grown.core.vertices], WEDGE.vertices)
+
+
+def test_surfaces_without_volume_have_no_moments_and_compounds_of_unknown_parts_no_size() -> None:
+    corners = RNG.normal(size=(3, 3))
+    flat = of_triangles(corners, np.array([[0, 1, 2], [0, 2, 1]]))
+    assert flat.volume == 0.0 and not flat.second.any()
+    assert flat.center == pytest.approx(corners.mean(axis=0), abs=1e-15)
+    offset = Pose(Rotation.identity(), Vec3(0.3, -0.4, 1.2))
+    assert Compound([(Sphere(0.5), offset), Box((0.2, 0.5, 0.8))]).origin_radius == pytest.approx(1.8)
+    assert Compound([(Mesh("a.stl"), offset), Sphere(0.5)]).origin_radius is None
+
+
+def test_support_points_along_axes_and_for_very_short_directions_are_exact() -> None:
+    for shape in (Sphere(0.7), Box((0.2, 0.5, 0.8)), Ellipsoid((0.2, 0.5, 0.9))):
+        assert shape.support([1.0, 0.0, 0.0])[0] == pytest.approx(-shape.support([-1.0, 0.0, 0.0])[0], abs=1e-15)
+        for direction in ([0.3, -0.7, 0.4], [1.0, 0.0, 0.0]):
+            for size in (1e-300, 1e-8, 1e300):
+                at = shape.support(np.array(direction) * size)
+                assert at == pytest.approx(shape.support(direction), rel=1e-14)
+    with pytest.raises(ValueError, match=r"point cloud: points: expected an array \(n, 3\) .* of shape \(5, 4\)"):
+        PointCloud(np.zeros((5, 4)))
 
 
 def test_invalid_solid_shapes_are_refused() -> None:
