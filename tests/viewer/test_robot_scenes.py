@@ -10,6 +10,8 @@ import pytest
 import linkwork as lw
 from linkwork import errors, robots
 from linkwork.constraints import References
+from linkwork.viewer import scene_builder, triangles
+from linkwork.viewer import surfaces as surface_sets
 from linkwork.viewer.document import HIDDEN_LAYERS, PART_LAYERS
 from linkwork.viewer.scenes.robot_scenes import robot_document
 
@@ -278,3 +280,30 @@ def test_warnings_of_open_loops_name_the_line_of_the_user():
     with pytest.warns(errors.PictureWarning, match="does not close the loops") as caught:
         robot.show(np.array([0.0, 0.3, 0.1]))._repr_html_()
     assert {warning.filename for warning in caught} == {__file__}
+
+
+def test_ghosts_of_detailed_robots_are_decimated_near_their_surfaces(monkeypatch):
+    """A sphere of many triangles: the vertices of ghosts lie near it, and those of the robot are unchanged."""
+    axis = np.linspace(0.0, 1.0, 33)
+    u, v = (x.ravel() for x in np.meshgrid(2.0 * np.pi * axis, np.pi * axis))
+    points = np.stack([np.cos(u) * np.sin(v), np.sin(u) * np.sin(v), np.cos(v)], axis=1)
+    corner = (np.arange(32)[:, None] * 33 + np.arange(32)).ravel()
+    faces = np.concatenate([corner[:, None] + [0, 33, 1], corner[:, None] + [1, 33, 34]])
+    sphere = triangles.smooth_surface(points, faces)
+    monkeypatch.setattr(surface_sets, "shape_surface", lambda shape: sphere)
+    robot = lw.Robot.build("r", lw.Link("a", lw.shapes.Sphere(1.0), mass=1.0), floating_base=True)
+    q = np.stack([robot.neutral()] * 4)
+    for budget, count in ((4_000, 1_000), (10_000, len(sphere.triangles)), (100, 200)):
+        monkeypatch.setattr(scene_builder, "_GHOST_TRIANGLES", budget)
+        builder = scene_builder.SceneBuilder("r")
+        builder.add_robot(robot, robot.neutral())
+        builder.add_ghosts(robot, q)
+        document = builder.document()
+        moving, ghosts = document.actors
+        (part,) = [part for part in moving.parts if part.layer == "visual"]
+        assert document.surfaces[part.surface] is sphere
+        (ghost,) = ghosts.parts
+        surface = document.surfaces[ghost.surface]
+        assert 0.5 * count < len(surface.triangles) <= count
+        distances = np.linalg.norm(surface.vertices, axis=1)
+        assert abs(distances - 1.0).max() < 2.0 / np.sqrt(count), budget  # cells of the size of their triangles

@@ -50,6 +50,8 @@ PATH_COLORS: tuple[Color, ...] = (
 _OBSTACLE: Color = (0.62, 0.60, 0.56, 1.0)
 _GROUND: Color = (0.86, 0.87, 0.89, 1.0)  # of half-spaces, which are lighter than what stands on them
 _GHOST: Color = (0.35, 0.55, 0.80, 1.0)
+_GHOST_TRIANGLES = 150_000  # of all copies: a browser without a graphics card draws a million in several seconds
+_LEAST_TRIANGLES = 200  # of one surface of a copy
 _MAX_LABELS = 12  # of missing mesh files
 _MAX_POSES = 500  # poses that determine the lengths of sliders' guides
 _MAX_LISTED = 5  # missing mesh files in the warning
@@ -134,10 +136,21 @@ class SceneBuilder:
         return actor
 
     def add_ghosts(self, robot: Any, q: np.ndarray, *, name: str = "ghosts", opacity: float = 0.25) -> None:
-        """Add transparent still copies of a robot in configurations q (n, nq)."""
+        """Add transparent still copies of a robot in configurations q (n, nq).
+
+        Large meshes are decimated, so that all copies together have about `_GHOST_TRIANGLES`.
+        """
         q = np.asarray(q, dtype=float).reshape(-1, robot.nq)
-        if len(q):
-            self.add_robot(robot, q, name=name, opacity=opacity, color=_GHOST, layers=("visual",))
+        if not len(q):
+            return
+        actor = self.add_robot(robot, q, name=name, opacity=opacity, color=_GHOST, layers=("visual",))
+        sizes = [len(self.surfaces.surfaces[part.surface].triangles) for part in actor.parts]
+        share = _GHOST_TRIANGLES / max(len(q) * sum(sizes), 1)
+        if share < 1.0:
+            limits = [max(int(share * size), _LEAST_TRIANGLES) for size in sizes]
+            lighter = [self.surfaces.decimated(p.surface, n) for p, n in zip(actor.parts, limits, strict=True)]
+            parts = tuple(replace(p, surface=k) for p, k in zip(actor.parts, lighter, strict=True))
+            self.actors[-1] = replace(actor, parts=parts)
 
     def _label(self, missing: Sequence[MissingFile], poses: np.ndarray) -> None:
         """Add the names of missing mesh files next to their placeholders, for the first instance."""

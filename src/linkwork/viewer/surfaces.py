@@ -20,6 +20,7 @@ from linkwork.viewer.solid_and_field_surfaces import (
     distance_field_surface,
     height_field_surface,
 )
+from linkwork.viewer.triangles import decimated, smooth_surface
 
 __all__ = ["PLACEHOLDER_COLOR", "PlacedSurface", "SurfaceSet", "is_placeholder", "shape_surface"]
 
@@ -51,6 +52,7 @@ class SurfaceSet:
     """Reasons why mesh files are not read, by their names."""
     _placed: dict[tuple[Shape, FileSearch | None], tuple[PlacedSurface, ...]] = field(default_factory=dict)
     _index: dict[int, int] = field(default_factory=dict)
+    _decimated: dict[tuple[int, int], int] = field(default_factory=dict)
 
     def add(self, surface: Surface) -> int:
         """Return the index of a surface, which is stored once."""
@@ -58,6 +60,18 @@ class SurfaceSet:
             self._index[id(surface)] = len(self.surfaces)
             self.surfaces.append(surface)
         return self._index[id(surface)]
+
+    def decimated(self, index: int, limit: int) -> int:
+        """Return the index of a surface of at most ``limit`` triangles near the surface ``index``, without texture."""
+        surface = self.surfaces[index]
+        if len(surface.triangles) <= limit:
+            return index
+        if (index, limit) not in self._decimated:
+            triangles = surface.triangles.astype(np.int64)
+            points, triangles, source = decimated(surface.vertices.astype(float), triangles, limit)
+            colors = None if surface.colors is None else surface.colors[source]
+            self._decimated[index, limit] = self.add(smooth_surface(points, triangles, colors=colors))
+        return self._decimated[index, limit]
 
     def of_shape(self, shape: Shape, search: FileSearch) -> tuple[PlacedSurface, ...]:
         """Return the surfaces of a shape; a mesh file that cannot be read has a placeholder and a note."""
