@@ -70,7 +70,7 @@ class TestUsage:
                 "pose arm6 --frame tool --q qs.csv",
                 "expected numbers or NAME=NUMBER, got 'qs.csv'; @qs.csv reads a file",
             ),
-            ("pose arm6 --frame tool --q home", "--q: expected numbers or NAME=NUMBER, got 'home'"),
+            ("pose arm6 --frame tool --q home", "--q: expected numbers, NAME=NUMBER or a named configuration, got 'home'"),
             ("dynamics double_pendulum --q 0,1 0,2", "expected numbers, got '0,1'; write a decimal point"),
             ("jacobian arm6 --frame tool --local", "--expressed-in FRAME selects the axes"),
             ("robots arm6", "unexpected argument 'arm6'"),
@@ -535,3 +535,18 @@ def test_lists_with_commas_after_units_are_no_decimal_commas(linkwork):
     ran = linkwork("pose", "double_pendulum", "--frame", "tip", "--q", "90deg,0")
     assert ran.code == 0 and ran.out == linkwork("pose", "double_pendulum", "--frame", "tip", "--q", "90deg", "0").out
     assert linkwork("pose", "double_pendulum", "--frame", "tip", "--q", "90,0").code == 2
+
+
+def test_words_that_are_no_names_of_configurations_and_results_as_robots_get_advice(linkwork, tmp_path):
+    for words in (("dynamics", "arm6", "--q", "home"), ("plan", "arm6", "--goal", "home")):
+        ran = linkwork(*words)
+        assert ran.code == 2 and "a named configuration, got 'home'; the robot has none, and --srdf FILE" in ran.err
+    lw.load("arm6").with_named_configuration("home", {"elbow": 1.0}).save(tmp_path / "arm.json")
+    ran = linkwork("dynamics", str(tmp_path / "arm.json"), "--q", "hom")
+    assert ran.code == 2 and "got 'hom'; did you mean 'home'?" in ran.err
+    assert "got 1 number" in linkwork("pose", "arm6", "--frame", "tool", "--q", "nan").err
+    (tmp_path / "run.csv").write_text("t,q:shoulder\n0,1\n")
+    ran = linkwork("view", str(tmp_path / "run.csv"))
+    assert ran.code == 3 and "hint: options read results: linkwork view ROBOT --motion FILE" in ran.err
+    assert output.as_options('read it by load(path, format="cell")') == "read it by --format cell"
+    assert output.as_options("load the file with floating_base=True") == "load the file with --floating-base"

@@ -20,6 +20,7 @@ from linkwork import Robot, load
 from linkwork.cli.number_texts import number_of, words_of
 from linkwork.cli.output import BAD_MODEL, FAILED, USAGE, CommandError, Terminal, as_options, escaped, label, quantity
 from linkwork.cli.parser import FRAME_AND_NUMERIC, NUMERIC
+from linkwork.cli.stored_values import STORED_SUFFIXES
 from linkwork.cli.values import pose_of, position_of, positive
 from linkwork.errors import Issue, ModelError, UnknownNameError
 from linkwork.model import WORLD
@@ -283,6 +284,9 @@ def _read(name: str | Path, read: Callable[[Any], Robot]) -> Robot:
         return read(name)
     except ModelError as error:
         texts = [str(issue) for issue in error.issues]
+        if error.code == "UNKNOWN_FORMAT" and Path(name).suffix.lower() in STORED_SUFFIXES:
+            hint = "options read results: linkwork view ROBOT --motion FILE, and --q @FILE"
+            texts = [str(replace(error.issues[0], hint=hint))]
         text = texts[0] if len(texts) == 1 else "\n".join([f"{len(texts)} errors:", *texts])
         raise CommandError(BAD_MODEL, as_options(text), error.issues, error.warnings) from error
     except (UnknownNameError, ImportError) as error:  # a name, PyYAML or the package of a format

@@ -126,7 +126,9 @@ class Terminal:
 
 
 _ARGUMENT = re.compile(r"""\b(\w+)=(?:True\b|(['"])(\w+)\2)""")
+_LOADED = re.compile(r"""\bload\(path, (\w+=(['"])\w+\2)\)""")  # an option of load with a value
 _CALLS = {
+    "load(path, format=...)": "--format NAME",
     "load(path, xacro=True)": "--xacro",
     "load(path, package_dirs=[...])": "--package-dirs FOLDER",
     "show() draws": "--output FILE.html draws",
@@ -140,6 +142,7 @@ def as_options(message: str) -> str:
     text = message
     for call, option in _CALLS.items():
         text = text.replace(call, option)
+    text = _LOADED.sub(r"\1", text)
     return _ARGUMENT.sub(lambda match: f"--{match[1].replace('_', '-')} {match[3] or ''}".rstrip(), text)
 
 

@@ -67,6 +67,10 @@ _INSTEAD = {  # of options that no command has
     **dict.fromkeys(("--joint", "--joints", "--links"), "linkwork info lists joints, limits and links"),
     **dict.fromkeys(("--package", "--packages", "--package-path"), "its name is --package-dirs"),
     "--local": "--expressed-in FRAME selects the axes",
+    **dict.fromkeys(("--tau", "--torque", "--torques"), "--controller selects forces; Python's simulate has others"),
+    **dict.fromkeys(
+        ("--function", "--functions"), "the command has no choice of functions; explain and precompile have"
+    ),
     "--group": "--lock JOINT ... fixes the joints that are not in a group",
     "--steps": "--duration states seconds, --dt the time step",
     "--gif": '--output writes .mp4, .png and .html; animation().save("motion.gif") of Python writes a GIF',

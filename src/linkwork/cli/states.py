@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import argparse
+import re
 from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
 
 from linkwork import Robot, __version__
-from linkwork._util.messages import first_of
+from linkwork._util.messages import first_of, nearest
+from linkwork.cli.number_texts import is_number
 from linkwork.cli.output import USAGE, CommandError, Terminal, escaped, label, number, table
 from linkwork.cli.parser import NUMERIC
 from linkwork.cli.stored_values import is_file
@@ -37,6 +39,7 @@ _CLOSED = 1e-6  # [m, rad] error of constraints that needs no warning
 _MANY_TURNS = 6.0 * np.pi  # [rad] an axis with limits beyond this has large angles in rad
 _MOST_SHOWN = 3  # coordinates beyond their limits
 _DIGITS = 1e-3  # [m, rad] largest change of coordinates that closes loops of a configuration with few digits
+_WORD = re.compile(r"[A-Za-z_][\w/-]*")  # a text that may be the name of a configuration
 _DEPENDENT = 1e-9  # relative singular value below which rows of constraints are redundant
 
 
@@ -122,8 +125,14 @@ def configuration_of(
     robot has loops and ``closes``, joints with named coordinates keep these values, and the others are assembled; all
     coordinates are changed by at most `_DIGITS`.  Raises ValueError and UnknownNameError.
     """
-    if len(texts) == 1 and texts[0] in [state.name for state in robot.named_configurations]:
+    known = [state.name for state in robot.named_configurations]
+    if len(texts) == 1 and texts[0] in known:
         return np.array(robot.named_configurations[texts[0]].q, dtype=float)
+    if len(texts) == 1 and _WORD.fullmatch(texts[0]) and not is_number(texts[0]):
+        remedy = nearest(texts[0], known) if known else "the robot has none, and --srdf FILE reads some"
+        raise ValueError(
+            f"{option}: expected numbers, NAME=NUMBER or a named configuration, got {texts[0]!r}; {remedy}"
+        )
     q, chosen = chosen_values(option, texts, defaults, robot.q_names, "q", units_of(robot, "q"))
     return _with_closed_loops(robot, option, q, chosen) if closes and texts else q
 

@@ -31,7 +31,10 @@ _NAMES: dict[str, Callable[[Robot], Sequence[str]]] = {  # of the robot on the l
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
-        "shell", choices=[*_SCRIPTS], help="the shell: eval the output in its startup file, or store it as a file"
+        "shell",
+        metavar="SHELL",
+        choices=[*_SCRIPTS],
+        help="bash, zsh or fish: eval the output in its startup file, or store it as a file",
     )
 
 
