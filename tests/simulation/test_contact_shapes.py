@@ -48,6 +48,24 @@ def test_simulated_shapes_rest_on_floors_boxes_and_height_fields():
         assert np.abs(total - [0, 0, G]).max() < 1e-4 * G, shape
 
 
+@pytest.mark.slow(every=9)
+@pytest.mark.parametrize(
+    "shape", [lw.shapes.Sphere(0.05), lw.shapes.Box((0.1, 0.1, 0.1)), lw.shapes.Capsule(0.05, 0.1)]
+)
+def test_bodies_stop_at_the_side_of_terrain_and_slide_over_a_level_edge(shape):
+    """The terrain covers |x|, |y| ≤ 0.5 m, and its surface is at z = 0, level with the floor."""
+    scene = lw.Scene().with_height_field("hill", np.zeros((6, 6)), 0.2)
+    robot, velocity = things(shape), np.array([0, 0, 0, 2.0, 0, 0])
+    run = robot.simulate(put(robot, (-0.8, 0, -0.8)), velocity, duration=0.3, dt=1e-3, contacts=ContactScene(scene))
+    x = run.q[:, 4]
+    assert x.max() == pytest.approx(-0.55, abs=3e-3) and x[-1] < -0.54
+    up = 0.1 if isinstance(shape, lw.shapes.Capsule) else 0.05
+    smooth = ContactScene(scene.with_half_space("floor"), materials=ContactMaterial(friction=0.0))
+    start = put(robot, (-0.7, 0.0, up))
+    run = robot.simulate(start, 0.5 * velocity, duration=0.3, dt=1e-3, contacts=smooth)
+    assert run.q[-1, 4] == pytest.approx(-0.4, abs=2e-3) and run.q[:, 6] == pytest.approx(up, abs=2e-3)
+
+
 CUBE = [(x, y, z) for x in (-0.1, 0.1) for y in (-0.1, 0.1) for z in (-0.1, 0.1)]
 PRISM = [(0.1 * np.cos(a), 0.1 * np.sin(a), z) for a in np.arange(6) * np.pi / 3 for z in (-0.1, 0.1)]
 
