@@ -16,6 +16,7 @@ from formats.test_cells import CELL
 from formats.test_scene_files import drawn_entry, everything
 from linkwork import shapes
 from linkwork.errors import ModelError
+from linkwork.formats import constructor_schema
 from linkwork.joints import ALL
 from linkwork.model.random_tree import random_tree
 
@@ -148,3 +149,12 @@ def test_broken_files_are_refused_by_the_reader_and_by_the_schema(
         with pytest.raises((ModelError, ValueError, TypeError), match=r"."):
             read(path)
     assert by_schema > 6
+
+
+def test_arguments_of_a_constructor_are_those_with_a_name() -> None:
+    def constructor(a: float, *more: float, b: int = 3, **options: str) -> None: ...
+
+    assert [(x.name, x.hint, x.required, x.default) for x in constructor_schema.arguments(constructor)] == [
+        ("a", float, True, None),
+        ("b", int, False, 3),
+    ]

@@ -20,6 +20,7 @@ from linkwork.compiler.cache.function_content import content_digest
 from linkwork.errors import Issue, ModelError, ModelWarning
 from linkwork.formats import parse_robot, robot_text
 from linkwork.formats.linkwork_json import robot_reader, shape_entries
+from linkwork.formats.linkwork_json.robot_writer import _bounds
 from linkwork.model.random_tree import random_tree
 from linkwork.model.tree import Tree
 
@@ -168,6 +169,14 @@ def test_content_that_a_saved_robot_cannot_represent_is_refused_before_writing(t
     with pytest.raises(TypeError, match="save: path: expected the path of a file"):
         robot.save(3)  # type: ignore[arg-type]
     assert path.read_text() == "old" and sorted(os.listdir(tmp_path)) == ["folder.json", "robot.json"]
+
+
+def test_bounds_without_a_limit_are_written_as_null_on_their_own_side_only() -> None:
+    inf = float("inf")
+    assert _bounds((-inf, 0.5), -inf, "joint 'j'") == [None, 0.5] and _bounds((inf,), inf, "joint 'j'") is None
+    for value, side in ((inf, -inf), (-inf, inf)):
+        with pytest.raises(TypeError, match=r"joint 'j': the bounds \(.*inf,\) cannot be written to a file"):
+            _bounds((value,), side, "joint 'j'")
 
 
 def test_saved_robots_of_version_1_are_read() -> None:

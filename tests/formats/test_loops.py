@@ -351,6 +351,9 @@ def test_invalid_yaml_in_loops_files_gives_an_error(text, code):
 
 
 def test_loops_files_beyond_the_size_budget_are_refused():
+    for text in (3, None, ["version: 1"]):
+        with pytest.raises(TypeError, match=r"loops: expected a string, got"):
+            parse_loops(text)
     small = Budget(max_bytes=100, max_elements=10, max_depth=4)
     for text, code in (
         (" " * 101, "TOO_LARGE"),

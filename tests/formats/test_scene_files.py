@@ -15,6 +15,7 @@ import linkwork as lw
 from linkwork.errors import ModelError, ModelWarning
 from linkwork.formats import scene_file
 from linkwork.formats.linkwork_json.shape_entries import SHAPES
+from linkwork.formats.scene_writing import _margin
 from linkwork.geometry.fields import FIELDS
 from linkwork.geometry.solids import SOLIDS
 
@@ -379,3 +380,9 @@ def test_error_for_an_obstacle_with_its_type_as_a_key_shows_the_correct_form(tmp
         with pytest.raises(ModelError, match=re.escape(hint)) as raised:
             lw.load_scene(file)
         assert [issue.code for issue in raised.value.issues] == ["UNKNOWN_KEY"]
+
+
+def test_margins_of_scenes_are_written_by_name_and_by_pair():
+    assert _margin(0.02) == 0.02
+    assert _margin({"scene": 0.1}) == {"scene": 0.1}
+    assert _margin({"scene": 0.1, ("cup", "post"): 0.2}) == {"scene": 0.1, "pairs": [["cup", "post", 0.2]]}

@@ -8,7 +8,7 @@ import pytest
 
 import linkwork as lw
 from linkwork.errors import ModelError, ModelWarning
-from linkwork.formats.xacro_files import xacro_arguments
+from linkwork.formats.xacro_files import _plain, xacro_arguments
 
 pytest.importorskip("xacro", reason="needs xacro")
 NAMESPACE = 'xmlns:xacro="http://www.ros.org/wiki/xacro"'
@@ -138,3 +138,16 @@ def test_reading_xacro_without_the_package_xacro_names_the_package(
     monkeypatch.setattr("linkwork.formats.xacro_files.find_spec", lambda name: None)
     with pytest.raises(ImportError, match=r'pip install "linkwork\[xacro\]"'):
         lw.load(packaged(tmp_path), xacro=True)
+
+
+def test_folders_of_packages_are_absolute_for_another_process(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    inner, home = str(tmp_path / "inner"), str(Path("~/meshes").expanduser())
+    for folders, expected in (
+        (None, None),
+        ("inner", [inner]),
+        (Path("inner"), [inner]),
+        (["inner", "~/meshes"], [inner, home]),
+        ({"arm": "inner", "hand": "~/meshes"}, {"arm": inner, "hand": home}),
+    ):
+        assert _plain(folders) == expected
