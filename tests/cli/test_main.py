@@ -70,7 +70,7 @@ class TestUsage:
                 "pose arm6 --frame tool --q qs.csv",
                 "expected numbers or NAME=NUMBER, got 'qs.csv'; @qs.csv reads a file",
             ),
-            ("pose arm6 --frame tool --q home", "--q: expected numbers, NAME=NUMBER or a named configuration, got 'home'"),
+            ("pose arm6 --frame tool --q home", "NAME=NUMBER or a named configuration, got 'home'"),
             ("dynamics double_pendulum --q 0,1 0,2", "expected numbers, got '0,1'; write a decimal point"),
             ("jacobian arm6 --frame tool --local", "--expressed-in FRAME selects the axes"),
             ("robots arm6", "unexpected argument 'arm6'"),
