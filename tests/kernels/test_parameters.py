@@ -461,7 +461,11 @@ def test_unphysical_values_of_robot_parameters_are_refused() -> None:
 
     thin = [2.0, 0, 0, 0, 0.1, 0, 0, 0.1, 0, 0.3]
     refused(
-        {"inertia:hand": thin}, "inertia:hand: unphysical inertial parameters", "principal moment", "from_log_cholesky"
+        {"inertia:hand": thin},
+        "inertia:hand: unphysical inertial parameters",
+        "principal moment",
+        "from_log_cholesky",
+        "m c_z, Jxx, Jxy",
     )
     whole = ARM.parameters("inertia")["inertia"]
     whole[3, 0] = -1.0

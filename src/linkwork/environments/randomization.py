@@ -348,7 +348,7 @@ class RandomizedTask:
                 except ValueError as error:
                     raise ValueError(
                         f"Randomization: {varied.argument}: the robot does not accept it: {error}"
-                    ) from error
+                    ) from None
 
     def _check_pushes(self, pushes: tuple[Push, ...]) -> None:
         task, axes = self.task, dict[str, str]()

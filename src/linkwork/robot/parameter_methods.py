@@ -248,6 +248,7 @@ class ParameterMethods(ResistanceMethods):
 
 
 _CALLER = "with_parameters"
+_ORDER = "(m, m c_x, m c_y, m c_z, Jxx, Jxy, Jxz, Jyy, Jyz, Jzz)"
 
 
 def _expected(tree: Tree, p: Parameter) -> str:
@@ -284,6 +285,7 @@ def _checked_values(tree: Tree, p: Parameter, value: Any) -> np.ndarray:
                 note = ', and so are the robot\'s own, which load(path, inertia="nearest") repairs' if is_own else ""
                 raise ValueError(
                     f"{_CALLER}: {p}{body}: unphysical inertial parameters{note}: {'; '.join(reasons)}; "
+                    f"the order is {_ORDER} about the link's origin, in its axes; "
                     f"linkwork.parameters.from_log_cholesky always returns physical inertias"
                 )
     return array
