@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import ctypes
+import mmap
 import os
+import struct
 import subprocess
 import sys
 from collections import deque
@@ -86,6 +88,57 @@ def test_object_files_with_missing_or_foreign_references_are_not_loaded_without_
     ):
         assert loaded(files, {}) is None
     assert loaded(external, {"absent": 1}) is not None and loaded(unwinding, {"absent": 1}) is None
+
+
+def edited(code: bytes, index: int, position: int, layout: str, value: int) -> bytes:
+    """Return an ELF file with another value at a position in the header of a section."""
+    start = struct.unpack_from("<Q", code, 40)[0] + 64 * index + position
+    return code[:start] + struct.pack(layout, value) + code[start + struct.calcsize(layout) :]
+
+
+@pytest.mark.skipif(not IS_AVAILABLE, reason="LLVM loads the objects of this system")
+def test_object_files_with_sections_of_other_kinds_are_not_loaded_without_llvm(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Fields of a section's header: type at 4, flags at 8, offset at 24, size at 32 and alignment at 48."""
+    first, second = objects()
+    start, count = struct.unpack_from("<Q", first, 40)[0], struct.unpack_from("<H", first, 60)[0]
+    headers = [struct.unpack_from("<IIQQQQIIQQ", first, start + 64 * k) for k in range(count)]
+    types, flags = [header[1] for header in headers], [header[2] for header in headers]
+    code = next(k for k in range(count) if flags[k] & 4 and headers[k][5])
+    data = next(k for k in range(count) if flags[k] & 3 == 3)
+    names, relocations = types.index(3), types.index(4)
+    entries, size = headers[relocations][4], headers[relocations][5]
+    kind = first[: entries + 8] + b"\x02" + first[entries + 9 :]  # an address of 32 bits
+    outside = headers[headers[relocations][7]][5] - 7  # the address would end one byte after the section
+    beyond = first[:entries] + struct.pack("<Q", outside) + first[entries + 8 :]
+    for wrong in (
+        edited(first, code, 8, "<Q", flags[code] | 0x400),  # of each thread
+        edited(first, code, 8, "<Q", flags[code] | 1),  # writable instructions
+        edited(first, data, 48, "<Q", 2 * mmap.PAGESIZE),
+        edited(first, names, 4, "<I", 2),  # a second table of symbols
+        edited(first, names, 4, "<I", 6),
+        edited(first, names, 32, "<Q", len(first) - headers[names][4] + 1),
+        kind,
+        beyond,
+    ):
+        assert loaded([wrong, second], {}) is None
+    for accepted in (
+        first,
+        edited(first, data, 48, "<Q", mmap.PAGESIZE),
+        edited(first, names, 32, "<Q", len(first) - headers[names][4]),
+    ):
+        assert loaded([accepted, second], {}) is not None and size
+    monkeypatch.setattr(own_code, "_replaced", {})
+    with monkeypatch.context() as patch:
+        patch.setattr(object_loader, "_protect", lambda address, size, is_executable: not is_executable)
+        assert loaded([first, second], {}) is None
+    with monkeypatch.context() as patch:
+        patch.setattr(object_loader, "_is_available", lambda: False)
+        assert loaded([first, second], {}) is None
+    assert object_loader._address_in_process("llabs") > 0
+    with pytest.raises(object_loader._Unsupported, match="no function absent_function"):
+        object_loader._address_in_process("absent_function")
 
 
 @pytest.mark.parametrize("name", SAMPLES)
