@@ -25,7 +25,7 @@ from linkwork.optimal.features import dynamics_features
 from linkwork.optimal.features.constraint_features import HolonomicFeature
 from linkwork.optimal.features.derived_features import difference_of
 from linkwork.optimal.features.feature import Feature
-from linkwork.optimal.features.function_feature import FunctionFeature
+from linkwork.optimal.features.function_feature import FunctionFeature, WindowQuery
 from linkwork.optimal.kernels import SEARCH_SCALARS
 from linkwork.optimal.problem_arrays import PreparedProblem
 
@@ -152,8 +152,6 @@ def test_joints_of_force_features_are_independent_and_named_once():
     refused("f: joints: expected each once, got", names, "f", ["a", "b", "a"])
     for value in ((), [3]):
         refused("f: joints: expected names of joints, got", names, "f", value, error=TypeError)
-    rolling = SimpleNamespace(holonomic=False, name="wheel")
-    refused("HolonomicFeature: constraint: expected", HolonomicFeature, rolling, error=(TypeError, ValueError))
 
 
 def test_differences_of_motions_are_the_motions_of_the_next_order():
@@ -214,7 +212,6 @@ def test_features_that_break_the_contract_in_their_methods_are_refused():
         SimpleNamespace(name="f", count=2),
         3,
     )
-    assert jacobian_check.DIFFERENCE_STEP > 0.0
 
 
 def test_quantities_that_a_window_has_not_are_refused():
@@ -286,3 +283,48 @@ def test_velocities_with_free_durations_are_refused_for_ipopt():
     )
     words = 'solver="ipopt": velocity: not supported with free durations: leave it out'
     refused(words, problem.solve, start=[0.1, 0.2], velocity=[0.3, 0.4], solver="ipopt")
+
+
+def test_tolerances_of_constraints_follow_from_the_sizes_of_their_values():
+    def read(value=None, scales=(0.0, 0.5, 4.0), step=0.5):
+        program = SimpleNamespace(hard=[0, 1, 2], hard_names=("a", "b", "c"), rows_of=[[0], [1], [2]])
+        arrays = SimpleNamespace(program=program, _scales=np.array([[1.0] * 3, scales]))
+        return PreparedProblem.read_tolerances(arrays, value, step, 0.25).tolist()
+
+    assert read() == [0.5, 0.25, 0.125, 0.25]  # 1 stands for a size of 0
+    assert read(0.75) == [0.5, 0.75, 0.75, 0.75] and read({"b": 0.0625}) == [0.5, 0.25, 0.0625, 0.25]
+    assert read(1e-300)[1] > 1e-300  # raised to rounding
+
+
+def test_velocities_of_points_are_in_the_axes_of_their_frame():
+    words = "w.point_velocity: expressed_in: expected 'world', got 'tip'"
+    refused(words, WindowQuery.point_velocity, SimpleNamespace(), "tip", expressed_in="tip")
+
+
+def test_errors_of_jacobians_are_those_of_the_steps_with_columns():
+    feature = SimpleNamespace(name="f", depth=1, component_names=("x", "y"))
+    step = jacobian_check.DIFFERENCE_STEP
+
+    def side(x, y):
+        return SimpleNamespace(window=lambda: (x, y))
+
+    feature.values = lambda window, target: [*window]
+    sample = SimpleNamespace(
+        neighbours=lambda depth: [
+            (0, "q", 0, side(step, 2.0 * step), side(-step, -2.0 * step)),
+            (1, "q", 0, side(step, 0.0), side(-step, 0.0)),
+            (-1, "p", 0, side(0.0, step), side(0.0, -step)),
+        ]
+    )
+    jacobian = SimpleNamespace(rows=[[[1.0], [2.5]], []], parameters=[[np.nan], [1.0]])
+    errors = [*jacobian_check.jacobian_errors(feature, sample, [], jacobian)]
+    assert [(round(x.error, 6), x.scale, x.expected, x.got) for x in errors[:1]] == [(0.5, 2.0, 2.0, 2.5)]
+    assert len(errors) == 2 and errors[1].error == np.inf  # no rows depend on the earlier step; NaN is no Jacobian
+    constant = SimpleNamespace(rows=[[], []], parameters=[])
+    assert [*jacobian_check.jacobian_errors(feature, sample, [], constant)] == []
+
+
+def test_features_of_constraints_are_of_configurations():
+    skate = lw.constraints.KnifeEdge("tip")
+    refused("HolonomicFeature: constraint: expected a holonomic constraint, got", HolonomicFeature, skate)
+    assert HolonomicFeature(lw.constraints.Distance("tip", "base", 0.5)).depth == 0

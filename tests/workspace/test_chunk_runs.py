@@ -1,5 +1,6 @@
 """Chunks of maps by workers and clusters that end early, on threads and a cluster in this process; files of chunks."""
 
+import io
 import json
 import os
 import threading
@@ -321,6 +322,28 @@ def test_chunks_that_are_too_far_apart_together_are_refused_with_a_voxel_size():
     with pytest.raises(ValueError, match=r"workspace_map: voxel_size: expected at least some .* m, .*, got 0.1"):
         map_run._count(job, total, done, [(3, 4)], SparseCounts(apart.cells + np.int32(1 << 20), apart.fields))
     assert not done[3:].any()
+
+
+def test_empty_counts_change_no_counts():
+    empty = SparseCounts(np.zeros((0, 3), np.int32), {name: np.zeros(0, dtype) for name, (_, dtype) in FIELDS.items()})
+    total = VoxelCounts()
+    total.merge(empty)
+    assert not len(total.sparse().cells)
+    total.merge(counts_of(JOB, 0, 3))
+    before = total.sparse()
+    total.merge(empty)
+    assert (total.sparse().cells == before.cells).all() and len(before.cells)
+
+
+def test_messages_that_end_early_mean_that_the_process_ended():
+    for message in ((3, 5), {"x": [1.5]}):
+        pipe = io.BytesIO()
+        local_workers.send(pipe, message)
+        data = pipe.getvalue()
+        assert local_workers.receive(io.BytesIO(data)) == message
+        for cut in (0, 7, 8, len(data) - 1):
+            with pytest.raises(EOFError, match=r"^$"):
+                local_workers.receive(io.BytesIO(data[:cut]))
 
 
 def test_jobs_that_cannot_be_sent_to_processes_are_refused_with_the_remedy(monkeypatch):
