@@ -13,11 +13,12 @@ import linkwork as lw
 from linkwork.constraints import LoopJoint
 from linkwork.errors import ModelError
 from linkwork.formats import Budget, parse_loops, sdf_text, urdf_text
+from linkwork.formats.written_content import is_at_bounds
 from linkwork.formats.xml_document import parse
 from linkwork.joints import Planar, Spherical, Universal
 from linkwork.model.composite_body import with_summed_inertias
 from linkwork.model.tree import Tree
-from linkwork.spatial import Inertia, Symmetric3, Vec3
+from linkwork.spatial import Inertia, Pose, Rotation, Symmetric3, Vec3
 
 PENDULUM = lw.load("double_pendulum")
 INF = math.inf
@@ -79,6 +80,27 @@ def test_first_moments_without_mass_are_reported_if_urdf_loses_them() -> None:
         tree = replace(PENDULUM.tree, bodies=with_summed_inertias(PENDULUM.tree.bodies, frames), frames=frames)
         said = str([str(issue) for issue in urdf_text(tree)[1].warnings])
         assert ("first moments of mass without mass are not written" in said) is lost
+
+
+def test_moments_at_the_bounds_of_mujoco_are_those_within_rounding() -> None:
+    for moments, expected in (
+        ((0.8, 1.2, 2.0 - 1e-9), True),
+        ((0.8, 1.2, 2.0 - 5e-9), False),
+        ((5e-10, 1.0, 1.0), True),
+        ((5e-9, 1.0, 1.0), False),
+        ((1.9e-15, 2.1e-15, 2.1e-15), True),
+        ((2.1e-15, 2.2e-15, 2.2e-15), False),
+    ):
+        assert is_at_bounds(moments) is expected, moments
+
+
+def test_rotations_that_are_not_orthonormal_are_reported_if_urdf_has_angles_for_them() -> None:
+    rows = Rotation.from_rpy(0.3, -0.5, 0.7)
+    for by, lost in ((2e-15, False), (5e-14, True)):
+        stretched = Rotation(rows.x * (1.0 + by), rows.y, rows.z)
+        tree = with_body(placement=Pose(stretched, Vec3(0.1, 0.2, 0.3)))
+        said = str([str(issue) for issue in urdf_text(tree)[1].warnings])
+        assert ("the rotation is not orthonormal" in said) is lost
 
 
 def test_budgets_of_files_include_the_file_at_the_limit() -> None:

@@ -6,7 +6,9 @@ import numpy as np
 import pytest
 
 import linkwork as lw
+from linkwork._util import own_code
 from linkwork.joints import ALL, Composite, Fixed, Planar, Prismatic, Revolute, Spherical, Universal
+from linkwork.joints.base import generic_rank
 from linkwork.joints.base.plain_coordinates import is_plain, moved_alone
 from linkwork.mechanisms.algorithms.constraint_rows import KinematicState
 from linkwork.model.limited_coordinates import (
@@ -133,6 +135,21 @@ def test_poses_of_a_joint_are_the_same_within_the_stated_rounding_only():
     slider = Prismatic("y")
     for at, by, expected in ((0.0, 5e-13, True), (0.0, 1.2e-12, False), (3.0, 3e-12, True), (3.0, 5e-12, False)):
         assert is_same_pose(slider, np.array([at]), np.array([at + by])) is expected
+
+
+def test_motion_subspaces_are_constant_within_the_stated_rounding(monkeypatch):
+    """The tolerance is 1e-9 relative to the largest element, and to 1."""
+    monkeypatch.setattr(own_code, "_replaced", {})
+    S = np.array([[0.3, -0.2], [0.1, 0.7], [0.4, 0.6], [3.0, 0.2], [0.5, -0.9], [0.8, 0.1]])
+    for by, expected in ((2e-9, True), (5e-9, False)):
+        changed = S.copy()
+        changed[2, 1] += by
+        monkeypatch.setattr(generic_rank, "_subspaces", lambda joint, changed=changed: [S, S, changed])
+        assert generic_rank._same(Revolute("z")) is expected
+    for by, rank in ((1e-12, 1), (1e-8, 2)):  # the second motion is nearly that of the first
+        near = np.stack([S[:, 0], 2.0 * S[:, 0] + by * S[:, 1]], axis=1)
+        monkeypatch.setattr(generic_rank, "_subspaces", lambda joint, near=near: [near])
+        assert generic_rank._rank(Revolute("z")) == rank
 
 
 class _Bent(Prismatic):
