@@ -107,6 +107,7 @@ def test_bytes_from_their_parts_are_those_that_are_written() -> None:
         (one_region([0, 1], [0, 1, 1, 0], [0], names=["input", "call"]), "value 1 is not the operation 'call'"),
         (stream(b"\0\0"), "1 bytes are left over"),
     ],
+    ids=lambda x: x if isinstance(x, str) else "",
 )
 def test_bytes_with_a_wrong_entry_are_refused(data: bytes, message: str) -> None:
     with pytest.raises(DamagedBytesError, match=message):
