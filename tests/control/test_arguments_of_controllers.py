@@ -7,8 +7,11 @@ import pytest
 
 import linkwork as lw
 from linkwork.control import controller_base, controller_contract
+from linkwork.control.algorithms import sparse_qp
+from linkwork.control.algorithms.sparse_qp import RangedRows
 from linkwork.control.controller_base import inertia_matrix, read_nonnegative
 from linkwork.control.linear_quadratic import arguments, constrained_states, lqr_gains, tracking_regulators
+from linkwork.control.linear_quadratic.lqr_controllers import LQRController
 from linkwork.control.linear_quadratic.state_space import StateSpace
 from linkwork.motion import Trajectory
 
@@ -333,3 +336,25 @@ def test_sizes_of_inputs_in_the_contract_are_positive():
         refused("input_shapes: 'gain': expected a tuple of positive integers", declarations, shape)
     refused("input_shapes: 'q': expected names other than", declarations, (1,), "q")
     assert controller_base.ControlLaw.start is None
+
+
+def test_regulators_of_several_states_are_no_controllers():
+    batch = SimpleNamespace(q=np.zeros((3, 2)))
+    words = r"LQRController: on symbols expected one reference state, got a batch \(3,\)"
+    refused(words, LQRController._on_symbols, batch, [0.1, 0.2], [0.3, 0.4])
+
+
+def test_forces_of_joints_without_actuators_are_rounding_or_refused():
+    read = arguments.actuated_forces
+    tau = np.array([[3.0, 0.0], [2.0, 1e-15]])
+    assert (read("f", TWO, tau, np.array([0, 1]), "the state") == tau).all()
+    assert read("f", TWO, tau, np.array([0]), "the state").tolist() == [[3.0, 0.0], [2.0, 0.0]]
+    words = "f: the state of state 1 needs a force of 0.5 from 'elbow', which is not an actuator: .*'shoulder'"
+    refused(words, read, "f", TWO, tau + np.array([[0.0], [0.5]]) * [0.0, 1.0], np.array([0]), "the state")
+
+
+def test_bounds_of_ranges_are_those_of_their_sides():
+    ranged = RangedRows([], [-np.inf, -np.inf, 1.0, 1.0, 1.0], [np.inf, 2.0, np.inf, 2.0, 2.0])
+    program = SimpleNamespace(b=[0.5], ranged=ranged)
+    result = sparse_qp._Program.bounds_at(program, [0.0, 1.0, -1.0, 1.0, -1.0])
+    assert [float(x) for x in result] == [0.5, 0.0, 2.0, 1.0, 2.0, 1.0]

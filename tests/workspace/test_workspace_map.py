@@ -328,7 +328,7 @@ def test_invalid_arguments_of_workspace_maps_are_refused(arm, tmp_path):
         ({"scene": "ball"}, TypeError, "scene: expected a linkwork"),
         ({"position_limits": {"elbw": (0, 1)}}, UnknownNameError, "did you mean 'elbow'"),
         ({"position_limits": {"elbow": (1, 2)}}, ValueError, "empty range"),
-        ({"configuration": np.zeros(6)}, ValueError, "configuration: expected an array of shape"),
+        ({"configuration": np.zeros((2, 7))}, ValueError, r"configuration: expected an array of shape \(7,\)"),
         ({"workers": 0}, ValueError, "workers: expected an integer from 1 to 1024"),
         ({"workers": 1, "scheduler": "tcp://127.0.0.1:1"}, ValueError, "workers: expected None with a scheduler"),
         ({"scheduler": 3}, TypeError, "scheduler: expected the address"),
