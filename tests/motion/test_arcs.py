@@ -45,3 +45,17 @@ def test_derivatives_of_configurations_at_waypoints_are_exact_for_polynomials() 
         for degree, rows in ((3, slice(None)), (5, slice(1, -1))):
             q, v, a = at(degree)
             assert np.allclose(_accelerations(request, [_CurvePoints(s, q, v)], v)[rows], a[rows], rtol=0.0, atol=1e-9)
+
+
+def test_axis_of_an_arc_can_be_named_and_a_pose_as_its_point_is_refused() -> None:
+    start = lw.pose((0.4, 0.1, 0.2), rpy=(0.1, 0.2, 0.3))
+    for k, name in enumerate("xyz"):
+        named, by_vector = (
+            lw.motion.arc(start, center=(0.1, -0.2, 0.5), axis=axis, angle=2.0) for axis in (name, np.eye(3)[k])
+        )
+        s = 0.6 * named.length
+        assert named.length == by_vector.length and np.array_equal(named(s), by_vector(s))
+    with pytest.raises(ValueError, match=r"arc: via: expected a point \(3,\), got a pose; arc\(X0, via, X1\)"):
+        lw.motion.arc(start, lw.pose((0.5, 0, 0)), (0.2, 0.3, 0.4))
+    with pytest.raises(ValueError, match="arc: axis: expected"):
+        lw.motion.arc(start, center=(0, 0, 0), axis="w", angle=1.0)

@@ -37,6 +37,7 @@ _ORIENTATIONS = ("decoupled", "screw")
 _BOUNDARIES = ("natural", "clamped", "periodic")
 _SAME = 1e-9  # [m, rad] poses that are nearer count as equal
 _LEVEL = 1e-9  # relative: a thinner triangle of three points determines no circle
+_AXES = {"x": (1.0, 0.0, 0.0), "y": (0.0, 1.0, 0.0), "z": (0.0, 0.0, 1.0)}
 
 
 @public
@@ -69,15 +70,15 @@ def arc(
     X1: ArrayLike | None = None,
     *,
     center: ArrayLike | None = None,
-    axis: ArrayLike | None = None,
+    axis: ArrayLike | str | None = None,
     angle: float | None = None,
     orientation: str = "decoupled",
 ) -> CartesianPath:
     """Return a circular arc from a pose X0 (4, 4): through a point ``via`` to X1, or about a center.
 
     Through three points: the origin of X0, ``via`` (3,) and ``X1``, a pose (4, 4) or a point (3,), lie on the circle.
-    About a center: ``center`` (3,), ``axis`` (3,) and ``angle`` [rad], of any size, determine the arc by the
-    right-hand rule.
+    About a center: ``center`` (3,), ``axis`` (3,), or "x", "y" or "z", and ``angle`` [rad], of any size, determine the
+    arc by the right-hand rule.
 
     ``orientation`` is ``"decoupled"`` or ``"carried"``.  ``"decoupled"`` rotates the frame about one axis from X0's
     orientation to X1's; without a pose X1 the frame does not rotate.  ``"carried"`` rotates the frame with the circle.
@@ -95,13 +96,15 @@ def arc(
     _one_of(caller, orientation, ("decoupled", "carried"))
     by_points, by_center = (via, X1), (center, axis, angle)
     if all(x is not None for x in by_points) and all(x is None for x in by_center):
+        if np.ndim(via) == 2:  # type: ignore[arg-type]
+            raise ValueError(f"{caller}: via: expected a point (3,), got a pose; arc(X0, via, X1) passes through it")
         last = np.asarray(real_array(f"{caller}: X1: expected a pose (4, 4) or a point (3,)", X1), dtype=float)
         point = last if last.shape == (3,) else _pose(caller, "X1", X1)[1]
         sweep, middle = _circle(caller, start[1], _position(caller, "via", via), _position(caller, "X1", point))
         end = start[0] if last.shape == (3,) else checked_pose(last, f"{caller}: X1")
     elif all(x is not None for x in by_center) and all(x is None for x in by_points):
         middle = _position(caller, "center", center)
-        along = _position(caller, "axis", axis)
+        along = _position(caller, "axis", _AXES.get(axis, axis) if isinstance(axis, str) else axis)
         length = float(np.linalg.norm(along))
         turn = np.asarray(real_array(f"{caller}: angle: expected an angle [rad]", angle), dtype=float)
         if not length > 0.0 or turn.ndim or not np.isfinite(turn) or not turn:
