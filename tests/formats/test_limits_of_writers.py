@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import math
 from dataclasses import replace
+from importlib.util import find_spec
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -117,3 +119,27 @@ def test_budgets_of_files_include_the_file_at_the_limit() -> None:
         assert read(Budget(**{name: limit})) is not None
         with pytest.raises(ModelError, match="TOO_LARGE"):
             read(Budget(**{name: limit - 1}))
+
+
+@pytest.mark.filterwarnings("ignore::linkwork.errors.ModelWarning")
+def test_budgets_of_models_count_all_files_that_they_include(tmp_path: Path) -> None:
+    link = '<body name="{}"><geom size=".1"/></body>'
+    part = f"<mujoco><worldbody>{link.format('b')}</worldbody></mujoco>"  # 4 elements
+    whole = f'<mujoco><include file="part.xml"/><worldbody>{link.format("a")}</worldbody></mujoco>'  # 5 elements
+    (tmp_path / "part.xml").write_text(part)
+    (tmp_path / "whole.xml").write_text(whole)
+    inner = '<sdf version="1.9"><model name="m"><link name="a"/><frame name="f"/><frame name="g"/></model></sdf>'
+    includes = "".join(f"<include><name>m{k}</name><uri>inner.sdf</uri></include>" for k in range(20))
+    (tmp_path / "inner.sdf").write_text(inner)
+    (tmp_path / "outer.sdf").write_text(f'<sdf version="1.9"><world name="w">{includes}</world></sdf>')
+    files = [("outer.sdf", "max_elements", 20 * 5)]  # more than the 62 of the outer file
+    if find_spec("mujoco"):
+        files += [
+            ("whole.xml", "max_compiled", 9),
+            ("whole.xml", "max_files", 2),
+            ("whole.xml", "max_total_bytes", len(part) + len(whole)),
+        ]
+    for name, limit, count in files:
+        assert lw.load(tmp_path / name, budget=Budget(**{limit: count})).links
+        with pytest.raises(ModelError, match=r"TOO_LARGE"):
+            lw.load(tmp_path / name, budget=Budget(**{limit: count - 1}))

@@ -64,6 +64,13 @@ def test_load_description_loads_a_robot_by_name(descriptions: Path) -> None:
     robot = lw.load_description("arm_description", floating_base=True, gravity=(0, 0, 0))
     assert (robot.name, robot.nv) == ("repository", 8) and not robot.gravity.any()
     assert robot.tree.source == str(descriptions / "repository/arm_pkg/arm.urdf")
+    for options in ({"xacro": True}, {"arguments": {}}, {"xacro": False, "arguments": {"side": "left"}}):
+        with pytest.raises(TypeError, match="'arm_description' is a file of the format urdf, without xacro"):
+            lw.load_description("arm_description", **options)
+    assert lw.load_description("arm_description", xacro=False).name == "repository"
+    for options in ({}, {"xacro": False}):
+        with pytest.raises(TypeError, match="xacro: expected True, because 'macro_description' is a xacro file"):
+            lw.load_description("macro_description", **options)
 
 
 def test_option_commit_of_load_description_applies_to_one_call(descriptions: Path) -> None:
