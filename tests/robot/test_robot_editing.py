@@ -340,7 +340,8 @@ def test_locked_joints_become_fixed_joints(arm):
     ):
         with pytest.raises(ValueError, match=message):
             arm.with_locked_joints(wrong)
-    for wrong in ("elbow", 3, [3]):
+    assert arm.with_locked_joints("wrist_roll").nq == arm.nq - 1
+    for wrong in (3, [3]):
         with pytest.raises(TypeError, match="with_locked_joints: joints: expected"):
             arm.with_locked_joints(wrong)
     base = lw.load("quadruped", floating_base=True)

@@ -39,6 +39,13 @@ class Named(tuple[T, ...]):
                 return member
         raise UnknownNameError(self.kind, key, self._names())
 
+    def __getattr__(self, name: str) -> Any:
+        """Raise AttributeError, for the name of a member with its access by brackets."""
+        message = f"a list of {self.__dict__.get('kind', 'member')}s has no attribute {name!r}"
+        if not name.startswith("_") and name in self._names():
+            message += f"; write [{name!r}] after it, for the member with this name"
+        raise AttributeError(message, name=name, obj=self)
+
     def _names(self) -> list[str]:
         members: Iterable[Any] = iter(self)
         return [member if isinstance(member, str) else member.name for member in members]

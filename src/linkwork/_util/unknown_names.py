@@ -81,6 +81,11 @@ def unknown_option_error(
     if not isinstance(error, TypeError):
         return None
     if unknown:
+        joints = getattr(arguments[0], "joints", ()) if arguments else ()
+        if free and isinstance(joints, tuple) and any(getattr(joint, "name", "") == unknown[0] for joint in joints):
+            value, owner = shown(named[unknown[0]]), next(x for x in by_name if x not in ("self", "cls"))
+            remedy = f"values of joints are in a dict, such as {owner}={{{unknown[0]!r}: {value}}}"
+            return TypeError(f"{caller}: no option named {unknown[0]!r}; {remedy}")
         return _no_option(caller, unknown[0], free)
     if len(arguments) <= len(positional) or inspect.Parameter.VAR_POSITIONAL in kinds:
         return None
@@ -154,7 +159,7 @@ def _advice(caller: str, name: str, known: list[str]) -> str:
     """Return the advice for an option of another library, or "" if none applies."""
     remedy = FUNCTION_REMEDIES.get(caller.rpartition(".")[2], {}).get(name, "")
     keys = [key for key in _FOREIGN.get(name, ()) if own_name(key) in known]
-    if keys and not remedy:
+    if keys:
         return f"use {' or '.join(dict.fromkeys(map(own_name, keys))) if len(keys) > 1 else keys[0]}"
     return remedy
 

@@ -94,7 +94,7 @@ def joined_tree(robots: Mapping[str, RobotBase], name: str) -> Tree:
 
 def _tree_of(caller: str, argument: str, robot: Any) -> Tree:
     if not isinstance(robot, RobotBase):
-        raise TypeError(f"{caller}: {argument}: expected a robot, got {shown(robot)}")
+        raise TypeError(f"{caller}: {argument}: expected a robot, as linkwork.load returns it, got {shown(robot)}")
     if has_symbols(robot._subject):
         raise TypeError(f"{caller}: {argument}: robot {robot.name!r} has symbols among its parameters: set them later")
     return robot.tree

@@ -151,7 +151,7 @@ class EditingMethods(Constructors):
         return type(self)(_with_links(tree, (*frames_with_inertias(tree.bodies, tree.frames), load), findings))
 
     @edits
-    def with_locked_joints(self, joints: Mapping[str, ArrayLike] | Iterable[str]) -> Self:
+    def with_locked_joints(self, joints: str | Mapping[str, ArrayLike] | Iterable[str]) -> Self:
         """Return the robot with joints locked at fixed configurations; their coordinates are removed from q and v.
 
         ``joints`` is a dict of configurations by joint name, ``{"elbow": 1.2}``, each a number or an array (nq of the
@@ -292,7 +292,8 @@ def locked_configurations(tree: Tree, joints: Mapping[str, Any] | Iterable[str])
 
     ``joints`` is the argument of `with_locked_joints`.
     """
-    if isinstance(joints, str) or not isinstance(joints, Iterable):
+    joints = [joints] if isinstance(joints, str) else joints
+    if not isinstance(joints, Iterable):
         raise TypeError(
             f"with_locked_joints: joints: expected a dict of configurations by joint or a list of names, got {joints!r}"
         )
