@@ -18,6 +18,7 @@ from linkwork.collision.methods import _finite_number
 from linkwork.collision.pair_classification import _box, _kind, _proved, _reach, _Samples
 from linkwork.collision.separation_proof import JointRanges, never_touch
 from linkwork.collision.shape_distance import _check_poses
+from linkwork.errors import UnknownNameError
 from linkwork.expr.scalar.symbol import Graph
 from linkwork.model.collision_pairs import link_shapes
 from linkwork.spatial import Pose
@@ -216,3 +217,28 @@ def test_levers_of_joints_are_bounds_of_the_displacement_of_points() -> None:
     )
     welds = [body for body in fixed.tree.bodies if body.joint.nv == 0]
     assert all(_rates(body, [], []) == (0.0, 0.0, 0.0, 0.0) for body in welds)
+
+
+def test_options_of_collision_checks_are_read_before_pairs() -> None:
+    """Options within their ranges let the next argument be refused: pairs that do not exist."""
+    robot, q, pairs = chain(2), np.zeros(2), [("base", "nowhere")]
+    for option, inside, outside in (
+        ("resolution", (0.05, 0.4, 3.0), (0.0, -0.1, math.inf, math.nan)),
+        ("tolerance", (1e-7, 0.4), (0.9e-7, 0.0, math.inf, math.nan)),
+    ):
+        for check in ("sampled", "certified"):
+            how: dict[str, Any] = {"collision_check": check, "pairs": pairs}
+            for value in inside:
+                with pytest.raises(UnknownNameError, match="nowhere"):
+                    robot.is_motion_free(q, q, **how, **{option: value})
+            for value in outside if (check == "sampled") is (option == "resolution") else outside[1:]:
+                if value == 0.9e-7 or (value == 0.0 and option == "tolerance" and check == "sampled"):
+                    continue
+                with pytest.raises(ValueError, match=f"is_motion_free: {option}: expected"):
+                    robot.is_motion_free(q, q, **how, **{option: value})
+    for sharpness in (0.4, 30.0):
+        with pytest.raises(UnknownNameError, match="nowhere"):
+            robot.smooth_minimum_distance(q, sharpness=sharpness, pairs=pairs)
+    for sharpness in (0.0, -0.4, math.nan):
+        with pytest.raises(ValueError, match="smooth_minimum_distance: sharpness: expected a"):
+            robot.smooth_minimum_distance(q, sharpness=sharpness, pairs=pairs)

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import math
+import warnings
+
 import numpy as np
 import pytest
 
@@ -13,12 +16,19 @@ from linkwork.dynamics.algorithms.mass_matrix import _is_solid
 from linkwork.dynamics.algorithms.mass_matrix_inverse import _inverse
 from linkwork.dynamics.algorithms.passive_joint_forces import _constant, element_wrenches
 from linkwork.dynamics.base_parameters import BaseParameters
-from linkwork.dynamics.singular_inertia import _clause, unfelt, unfelt_joints
+from linkwork.dynamics.singular_inertia import (
+    _clause,
+    inertia_guards,
+    unfelt,
+    unfelt_joints,
+    warn_of_singular_inertia,
+)
 from linkwork.dynamics.singular_inertia import _inverse as inverse_or_zero
-from linkwork.errors import SingularInertiaError
+from linkwork.errors import ConfigurationWarning, SingularInertiaError
 from linkwork.expr.arrays.symbol_array import array
 from linkwork.expr.scalar.symbol import Graph
 from linkwork.force_elements import Bushing
+from linkwork.kernels.function_request import read_request
 from linkwork.spatial import Inertia, Symmetric3, Vec3
 
 ARM = lw.load("double_pendulum")
@@ -150,3 +160,30 @@ def test_base_parameters_are_independent_above_the_tolerance() -> None:
         assert base.columns.tolist() == [0, 1, 4]
         assert np.abs(Y[:, base.columns] @ base.matrix - Y).max() < 1e-9 * scale
         assert not base.matrix[:, 3].any()
+
+
+def test_configurations_of_singular_inertia_are_guarded_for_functions_that_need_its_inverse() -> None:
+    """A point mass on two hinges that cross: the first moves no inertia where the mass is on its axis."""
+    robot = lw.Robot.build(
+        "crossed",
+        lw.Link("a"),
+        lw.Link("b", mass=2.0, com=(0.0, 0.0, -0.5)),
+        lw.Joint.of(lw.joints.Revolute((0.0, 0.0, 1.0)), name="first", parent="world", child="a"),
+        lw.Joint.of(lw.joints.Revolute((1.0, 0.0, 0.0)), name="second", parent="a", child="b"),
+    )
+    subject = robot._subject
+
+    def guards(name: str, q: list[float]) -> list[float]:
+        return [float(x) for x in inertia_guards(subject, read_request(subject, name), subject.joint_space_tree, q)]
+
+    assert guards("mass_matrix", [0.3, 1e-7]) == guards("inverse_dynamics", [0.3, 1e-7]) == []
+    for angle, singular in ((1e-7, True), (1e-5, True), (0.3, False), (math.pi, True)):
+        assert [x > 0.0 for x in guards("forward_dynamics", [0.3, angle])] == [singular], angle
+    request = read_request(subject, "forward_dynamics")
+    with pytest.warns(ConfigurationWarning, match="'first'"):
+        warn_of_singular_inertia(subject, request, "forward_dynamics", [np.array([0.3, 0.0])] * len(request.inputs))
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        for name, q in (("forward_dynamics", [0.3, 0.4]), ("mass_matrix", [0.3, 0.0])):
+            request = read_request(subject, name)
+            warn_of_singular_inertia(subject, request, name, [np.array(q)] * len(request.inputs))

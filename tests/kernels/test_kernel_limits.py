@@ -13,10 +13,12 @@ from linkwork.expr.scalar.symbol import Graph
 from linkwork.kernels.array_arguments import ArgumentReader, _shown, scalar_array
 from linkwork.kernels.check_function import _batches, _compiled, _derivative, _Trial
 from linkwork.kernels.compiler_api import Port
-from linkwork.kernels.function_request import _forms
+from linkwork.kernels.function_kernels import RequestOrigin
+from linkwork.kernels.function_request import _forms, read_request
 from linkwork.kernels.operation_report import _computed
 from linkwork.kernels.owners import JointOwner
 from linkwork.kernels.robot_arguments import _put, read_configuration
+from linkwork.kernels.robot_base import _call_of_single
 
 ARM = lw.load("double_pendulum")
 READER = ArgumentReader(ARM._subject, "f", (Port("q", (2,)), Port("v", (2,))), (Port("M", (2, 2)), Port("h", (2,))))
@@ -174,3 +176,23 @@ def test_contract_of_functions_compares_each_of_several_outputs() -> None:
     both.results = lambda x: (np.array([2.0 * x]), np.array([2.0 * x]))
     with pytest.raises(ValueError, match=r"b of sample 0, compiled, is off by 0.1"):
         _compiled(both, 1e-12)
+
+
+def test_functions_outside_the_tables_have_no_packed_origin() -> None:
+    request = read_request(ARM._subject, "mass_matrix")
+    origin = RequestOrigin(ARM._subject, "mass_matrix", {"mass_matrix": request})
+    assert origin.packed() is not None
+    of_user: Any = SimpleNamespace(spec=SimpleNamespace(name="mass_matrix"))
+    assert RequestOrigin(ARM._subject, "mass_matrix", {"mass_matrix": of_user}).packed() is None
+    deleted: Any = lambda: None  # noqa: E731
+    assert _call_of_single(deleted, request) is None
+
+
+def test_times_steps_and_restitutions_are_accepted_at_their_bounds() -> None:
+    for name, inside, outside in (("dt", (1e-9, 0.4), (0.0, 0.9e-9)), ("restitution", (0.0, 0.4, 1.0), (-1e-12, 1.01))):
+        reader = ArgumentReader(ARM._subject, "f", (Port(name, ()),), ())
+        for value in inside:
+            assert reader.on_manifold([np.array(value)])[0] == value
+        for value in outside:
+            with pytest.raises(ValueError, match=f"f: {name}: expected the .*, got"):
+                reader.on_manifold([np.array([0.5, value])])
