@@ -15,6 +15,7 @@ from linkwork.expr.scalar.functions import sin
 from linkwork.simulation import JointStops, joint_limits
 from linkwork.simulation.rollout.fast_turns import _are_tumbling
 from linkwork.simulation.rollout.simulated_dynamics import SimulatedDynamics
+from linkwork.simulation.rollout.spring_steps import _joint_rates, independent_inertias
 from linkwork.simulation.simulation_spec import SimulationSetup
 
 
@@ -66,3 +67,22 @@ def test_bodies_tumble_unless_they_spin_about_a_principal_axis() -> None:
         for spin, tumbles in (((1, 0, 0), False), ((0, 0, -1), False), ((0.02, 0, 1), False), ((0.1, 0, 1), True)):
             v = scale * np.array([*spin, 0.3, -0.2, 0.5])
             assert _are_tumbling(ball, q, v).tolist() == [tumbles] * 3 + [False] * 3, (scale, spin)
+
+
+def test_weak_springs_of_light_joints_vibrate_with_their_frequency() -> None:
+    """ω² = K/m and the damper's rate D/m of a mass of 0.4 kg on a spring of 0.3 N/m."""
+    robot = lw.Robot.build(
+        "spring",
+        lw.Link("a", mass=0.4),
+        lw.Joint.of(lw.joints.Prismatic((0, 0, 1)), name="rail", parent="world", child="a", stiffness=0.3, damping=0.2),
+    )
+    ((square, rate, name),) = _joint_rates(robot, robot, None)
+    assert abs(float(square) - 0.75) < 1e-12 and abs(float(rate) - 0.5) < 1e-12 and name == "rail"
+    bare = lw.Robot.build(
+        "bare",
+        lw.Link("a"),
+        lw.Joint.of(lw.joints.Prismatic((0, 0, 1)), name="rail", parent="world", child="a", stiffness=0.3),
+    )
+    assert list(independent_inertias(bare).joints) == [0.0]
+    assert abs(independent_inertias(robot).joints[0] - 0.4) < 1e-12
+    assert _joint_rates(rails(), rails(), None) == []
