@@ -18,6 +18,7 @@ from linkwork._util.file_access import Budget
 from linkwork.cli import arguments as robot_arguments
 from linkwork.cli import states, stored_values, values
 from linkwork.cli.commands import check, check_scene, convert, precompile, simulate, view
+from linkwork.cli.commands import map as map_command
 from linkwork.cli.files import check_files, check_tools
 from linkwork.cli.output import CommandError
 from linkwork.cli.parser import _numeric
@@ -224,3 +225,26 @@ def test_mesh_files_without_a_folder_are_listed_up_to_three(urdf) -> None:
         with pytest.raises(CommandError, match=f"collision shapes are {count} mesh files") as caught:
             robot_arguments.with_meshes(robot, options)
         assert ("m0.stl, m1.stl, m2.stl ...;" in str(caught.value)) is (count == 4)
+
+
+def test_maps_replace_folders_only_with_force_and_have_quantiles_of_free_voxels_only(tmp_path) -> None:
+    folder = tmp_path / "a.zarr"
+    folder.mkdir()
+    chosen = argparse.Namespace(output=str(folder), plot=None, force=False)
+    with pytest.raises(CommandError, match=r"--output: .*a\.zarr exists already; pass --force to replace it"):
+        map_command._check_output(chosen)
+    chosen.force = True
+    map_command._check_output(chosen)
+    absent = argparse.Namespace(output=str(tmp_path / "none" / "a.zarr"), plot=None, force=True)
+    with pytest.raises(CommandError, match="the folder does not exist"):
+        map_command._check_output(absent)
+    score = np.array([0.0, 0.25, 0.5, 1.0, 9.0])
+    free = np.array([1, 2, 1, 1, 0])  # the last voxel has no free sample
+    result = map_command._statistics(SimpleNamespace(collision_free=free, values={"score": score}))  # type: ignore[arg-type]
+    assert result == {"score": [0.0, 0.375, pytest.approx(0.85), 1.0]}
+    assert map_command._statistics(SimpleNamespace(collision_free=0 * free, values={"score": score})) == {}  # type: ignore[arg-type]
+    for text, value in (("1", 1), ("1e5", 100_000), (str(2**53 - 1), 2**53 - 1)):
+        assert map_command._count(text) == value
+    for text in ("0", "1.5e0", str(2**53), "many"):
+        with pytest.raises(argparse.ArgumentTypeError, match="an integer >= 1, such as 100000 or 1e5"):
+            map_command._count(text)
