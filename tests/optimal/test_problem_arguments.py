@@ -15,19 +15,22 @@ from linkwork.optimal import (
     contact_schedule,
     feature_contract,
     infeasibility_proof,
+    initial_guesses,
     ipopt,
     optimum_derivative,
     robot_parameters,
 )
 from linkwork.optimal.algorithms import jacobian_check
 from linkwork.optimal.algorithms.shooting import cost_terms, step_dynamics
-from linkwork.optimal.features import dynamics_features
+from linkwork.optimal.features import contact_features, dynamics_features
 from linkwork.optimal.features.constraint_features import HolonomicFeature
 from linkwork.optimal.features.derived_features import difference_of
 from linkwork.optimal.features.feature import Feature
 from linkwork.optimal.features.function_feature import FunctionFeature, WindowQuery
+from linkwork.optimal.initial_guesses import stop_inferior
 from linkwork.optimal.kernels import SEARCH_SCALARS
 from linkwork.optimal.problem_arrays import PreparedProblem
+from linkwork.optimal.result import OptimalResult
 
 TWO = lw.load("double_pendulum")
 FOLLOWER = TWO.with_couplings({"elbow": ("shoulder", -4.0, 0.1)})
@@ -272,6 +275,7 @@ def test_violations_at_their_tolerance_are_satisfied():
 
     assert status(0.25) == ipopt.SOLVED and status(0.2500001) == ipopt.VIOLATED and status(0.25, False) == ipopt.STUCK
     settled = infeasibility_proof._settled
+    assert settled([1.0, *[0.99] * 10])
     falling = [0.99**k for k in range(30)]
     assert not settled([1.0] * 10) and settled([1.0] * 11) and not settled(falling)
     assert settled([1.0, *[0.991] * 10]) and not settled([1.0, *[0.989] * 10])
@@ -328,3 +332,59 @@ def test_features_of_constraints_are_of_configurations():
     skate = lw.constraints.KnifeEdge("tip")
     refused("HolonomicFeature: constraint: expected a holonomic constraint, got", HolonomicFeature, skate)
     assert HolonomicFeature(lw.constraints.Distance("tip", "base", 0.5)).depth == 0
+
+
+def test_results_are_feasible_if_violations_are_at_most_the_tolerances():
+    def feasible(violations):
+        scalars = np.concatenate([np.zeros(len(SEARCH_SCALARS)), violations, np.full(len(violations), 9.0)])
+        program = SimpleNamespace(hard=range(len(violations)))
+        result = SimpleNamespace(_state={"scalars": scalars}, _prepared=SimpleNamespace(program=program))
+        result._tolerances = np.array([1e-9, *[0.25] * len(violations)])
+        return OptimalResult.feasible.fget(result)
+
+    assert feasible([0.25, 0.0]) is True and feasible([]) is True
+    assert feasible([0.25, 0.2500001]) is False and feasible([np.nan, 0.0]) is False
+
+
+def test_worse_guesses_stop_after_the_first_solved_one():
+    index = {name: SEARCH_SCALARS.index(name) for name in ("status", "iterations", "cost", "merit")}
+
+    def statuses(iterations, *guesses):
+        scalars = np.zeros((len(guesses), len(SEARCH_SCALARS)))
+        for row, (status, count, merit) in zip(scalars, guesses, strict=True):
+            row[[index[x] for x in ("status", "iterations", "cost", "merit")]] = status, count, merit, merit
+        return stop_inferior(scalars, iterations)[:, index["status"]].tolist()
+
+    running, solved, stopped = (getattr(initial_guesses, x) for x in ("RUNNING", "SOLVED", "STOPPED"))
+    first = (solved, 4.0, 2.0)
+    assert statuses(4, first, (running, 4.0, 1.9), (running, 4.0, 1.999), (running, 4.0, 3.0)) == [
+        solved,
+        running,  # it is better by more than a thousandth
+        stopped,
+        stopped,
+    ]
+    assert statuses(7, first, (running, 7.0, 1.0))[1] == running
+    assert statuses(8, first, (running, 8.0, 1.0))[1] == stopped  # twice as many iterations
+    assert statuses(4, (running, 4.0, 2.0), (running, 4.0, 3.0)) == [running, running]
+
+
+def test_motors_have_ordered_limits_of_control():
+    def read(value):
+        return [x.tolist() for x in robot_parameters.motor_limits("f", TWO, (1,), value)]
+
+    assert read(None) == read(True) == [[-50.0], [50.0]] and read(False) == [[-np.inf], [np.inf]]
+    assert read(0.5) == read([0.5]) == [[-0.5], [0.5]] and read((-0.25, 0.5)) == [[-0.25], [0.5]]
+    assert read((0.5, 0.5)) == [[0.5], [0.5]] and read((-np.inf, 0.5)) == [[-np.inf], [0.5]]
+    for value in ((0.5, 0.25), -0.5, (np.inf, np.inf), (-np.inf, -np.inf), np.nan, "x", [0.5, 0.25]):
+        refused("f: control_limits: expected a number, one for each of 1 motors, or", read, value)
+
+
+def test_normals_of_contacts_have_length_one():
+    check = contact_features._checked_normal
+    for length in (1.0, 1.0 + 5e-7, 1.0 - 5e-7):
+        check("f", tuple(length * np.array([0.48, 0.6, 0.64])))
+    for length in (1.0 + 5e-6, 1.0 - 5e-6):
+        refused("f: normal: expected a vector of length 1", check, "f", tuple(length * np.array([0.48, 0.6, 0.64])))
+    bare = SimpleNamespace(mass=0.0, gravity=(0.0, 0.0, -9.81))
+    assert contact_features.robot_weight(bare) == 1.0
+    assert contact_features.robot_weight(SimpleNamespace(mass=0.5, gravity=(0.3, 0.4, 1.2))) == 0.65

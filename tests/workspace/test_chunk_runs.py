@@ -324,6 +324,14 @@ def test_chunks_that_are_too_far_apart_together_are_refused_with_a_voxel_size():
     assert not done[3:].any()
 
 
+def test_clusters_with_a_scheduler_that_does_not_answer_are_lost():
+    client = SimpleNamespace(status="running")
+    dask_cluster.Cluster._check_connection(SimpleNamespace(_client=client))
+    client.status = "closed"
+    with pytest.raises(dask_cluster._LostError, match=r"^$"):
+        dask_cluster.Cluster._check_connection(SimpleNamespace(_client=client))
+
+
 def test_empty_counts_change_no_counts():
     empty = SparseCounts(np.zeros((0, 3), np.int32), {name: np.zeros(0, dtype) for name, (_, dtype) in FIELDS.items()})
     total = VoxelCounts()
