@@ -268,3 +268,27 @@ def test_floating_base_of_a_usd_stage_needs_one_fixed_joint(tmp_path: Path) -> N
         == []
     )
     assert issues(tmp_path, stage(body("a"), body("b"), *welds), floating_base=True) == ["FLOATING_BASE"]
+
+
+def test_empty_usd_prims_in_a_body_are_frames_unless_a_scale_mirrors_flattens_or_shears_them(tmp_path: Path) -> None:
+    tip = prim("Xform", "tip", at(0.1, 0.2, 0.4, orient="(0.9238795, 0, 0.3826834, 0)"))  # an eighth turn about y
+    for scale, position in (
+        ((1.0, 1.0, 1.0), (0.1, 0.2, 0.4)),
+        ((2.0, 2.0, 2.0), (0.2, 0.4, 0.8)),
+        ((1.0, 3.0, 1.0), (0.1, 0.6, 0.4)),
+        ((1.0, 1.0, 1.0 + 7e-6), (0.1, 0.2, 0.4)),
+        ((1.0, 1.0, 1.0 + 5e-5), None),
+        ((1.0, 1.0, -1.0), None),
+        ((1.0, 0.0, 1.0), None),
+    ):
+        robot = load(tmp_path, stage(body("a", "", prim("Xform", "tool", scaled(*scale), tip))))
+        assert robot.frames == (("world", "a") if position is None else ("world", "a", "tip")), scale
+        if position is not None:
+            offset = [*robot.tree.frame("tip").placement.translation]
+            assert offset == pytest.approx(position, rel=1e-5)
+
+
+def test_usd_transforms_without_a_value_have_no_effect(tmp_path: Path) -> None:
+    empty = 'double3 xformOp:translate\nuniform token[] xformOpOrder = ["xformOp:translate"]'
+    robot = load(tmp_path, stage(body("a", empty)), floating_base=False)
+    assert robot.tree.frame("a").placement.is_identity and not robot.report.warnings
