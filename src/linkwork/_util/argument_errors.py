@@ -67,10 +67,10 @@ def caller_of(function: Any, arguments: tuple[Any, ...], method: bool) -> str:
 def named_error(
     function: Any, arguments: tuple[Any, ...], named: Mapping[str, Any], error: Exception, method: bool
 ) -> Exception | None:
-    """Return the error, with the names of function and argument, to raise instead of one that a function raised.
+    """Return an error with the names of function and argument, to raise in place of the error that a function raised.
 
-    Returns None if the error names both already, if it belongs to a public class with its own message (a singular
-    matrix), or if it is not about arguments: an error of a user's function, or of the form of the call.
+    Returns None if the error names function and argument already, or if its class is public and has its own message (a
+    singular matrix).  None is also returned for errors in a user's function, and for errors in the form of the call.
     """
     below = error.__traceback__.tb_next if error.__traceback__ else None
     code = getattr(inspect.unwrap(function), "__code__", None)
@@ -183,9 +183,10 @@ def _concerns(value: Any, error: KeyError) -> bool:
 
 
 def _culprit(passed: list[_Value], text: str, is_plain: bool) -> tuple[str, Any] | None:
-    """Return the one argument that an error without an argument name can be about, or None if several qualify.
+    """Return the argument that caused an error whose message names no argument, or None if several are possible.
 
-    It is the only argument passed, the one whose value the message shows, or the one whose type Python's error names.
+    The argument is the only one passed, the one whose value the message shows, or the one whose type Python's error
+    names.
     """
     is_of_it = not is_plain or "expected" not in text or _GOT.search(text) is not None
     if len(passed) == 1 and is_of_it:  # not about a missing value, or one computed from it
@@ -223,7 +224,7 @@ def _matches(look: Callable[[Any], object], value: Any) -> bool:
 
 
 def _passed_on(passed: list[_Value], text: str, traceback: types.TracebackType | None) -> tuple[str, Any] | None:
-    """Return the argument that was passed on as the parameter of an inner function that the message names, or None."""
+    """Return the argument that the message names as a parameter of the inner function that received it, or None."""
     result: dict[str, Any] = {}
     while traceback is not None:
         frame, traceback = traceback.tb_frame, traceback.tb_next
@@ -270,7 +271,7 @@ def _without_caller(text: str, caller: str) -> str:
 
 
 def _is_of_user(traceback: types.TracebackType | None) -> bool:
-    """Return True for an error from a user's function, but not from an operator of an argument or another library."""
+    """Return True for an error in a user's function; False for operators of arguments and other libraries."""
     while traceback is not None:
         frame, traceback = traceback.tb_frame, traceback.tb_next
         file, function = frame.f_code.co_filename, frame.f_code.co_name
@@ -287,7 +288,7 @@ def _again(kind: type[Exception], text: str) -> Exception:
 
 
 def _names_caller(text: str, caller: str) -> bool:
-    """Return True if a message begins with the name of the function, or for a constructor with the class in words."""
+    """Return True if a message begins with the function's name, or with a constructor's class in lower-case words."""
     head = text.partition(": expected")[0] if ": expected" in text else text.rpartition(": ")[0] or text
     short = caller.rpartition(".")[2]
     return _has_word(head, short) or _has_word(head, _in_words(short))

@@ -3,11 +3,10 @@
 ``@public`` compares arguments with the annotations of the signature.  Before the call it raises only for values that
 are not booleans where a bool is declared, and for integers above `MOST_COUNT`.  Other arguments are left to the
 function, whose own messages have units and remedies.  If the function raises an error that does not name the argument,
-or accepts the argument silently, the error is replaced by one that names the unsuitable argument, with the original
-error as its cause.  Errors of the user's own functions are not changed.  For an option that the function does not have,
-the error names the option that it has.
-``@public(tolerance=non_negative, ...)`` runs checks of `validation` first.  The contents of arrays are not checked
-before a call.
+or accepts the argument silently, an error that names the unsuitable argument is raised, with any original error as its
+cause.  Errors of the user's own functions are not changed.  For an unknown option, the error names the most similar
+option of the function.  ``@public(tolerance=non_negative, ...)`` runs checks of `validation` first.  The contents of
+arrays are not checked before a call.
 """
 
 from __future__ import annotations
@@ -56,7 +55,7 @@ def public(target: T, /) -> T: ...
 @typing.overload
 def public(**checks: Check) -> Callable[[T], T]: ...
 def public(target: Any = None, /, **checks: Check) -> Any:
-    """Decorate a public function, or all public methods of a class; ``checks`` are of the function or constructor."""
+    """Decorate a public function, or all public methods of a class; ``checks`` has checks by argument name."""
     if target is None:
         return functools.partial(_decorated, checks=checks)
     return _decorated(target, checks)
@@ -98,9 +97,9 @@ def raise_named(
     """Raise an error that names the function and the argument, instead of the error of a public function.
 
     Call it in the handler of `ABOUT_ARGUMENTS` of a public function, and raise the original error after it.  It returns
-    without raising if linkwork's own code called the function (its public caller handles the error), if the error names
-    both already, or if it is about something else: see `named_error`.  ``frame`` is the frame that called the public
-    function; the default is the caller of the function that calls this one.
+    without raising if linkwork's own code called the function, since its public caller handles the error.  It also
+    returns if the error names function and argument already, or is not about an argument: see `named_error`.  ``frame``
+    is the frame that called the public function; the default is the caller of the function that calls this one.
     """
     if _is_linkwork(sys._getframe(2) if frame is None else frame):
         return
@@ -123,7 +122,7 @@ def _is_linkwork(frame: types.FrameType) -> bool:
 
 
 def unchecked(caller: str, argument: str, value: Any) -> Any:
-    """Return any value unchanged: a check for counts of any size, or if the function has a better message."""
+    """Return any value unchanged: the check of a count of any size, or of an argument that the function checks."""
     return value
 
 
@@ -198,7 +197,7 @@ _Entry = tuple[str, Any, Any, frozenset[type]]  # name, default, kind, and types
 
 
 class _Signature:
-    """Checks of a function's arguments before it runs, against those declared kinds that are quick to check.
+    """Checks of a function's arguments before it runs, for those declared kinds that are quick to check.
 
     It is built at the first call, when all names in annotations are defined.
     """
@@ -218,7 +217,7 @@ class _Signature:
     def check(self, arguments: tuple[Any, ...], named: Mapping[str, Any]) -> Exception | None:
         """Raise for an argument that fails its check, is not a declared boolean, or is an integer above `MOST_COUNT`.
 
-        Return the error for any other misfit, to be raised only if the function does not raise a better one.
+        Return the error for any other unsuitable argument, to be raised only if the function raises no better error.
         """
         misfit: Exception | None = None
         if self.positional is None:
@@ -354,7 +353,7 @@ def _listed_iterators(
 
 
 def is_bottomless(value: Any) -> bool:
-    """Return True for containers that contain themselves, or are nested more than 64 deep: NumPy may crash on them."""
+    """Return True for containers that contain themselves, or are nested more than 64 deep; on both NumPy may crash."""
     level: list[Any] = [value]
     for _ in range(_MOST_LEVELS):
         level = [*{id(item): item for container in level for item in _items(container) if _is_container(item)}.values()]

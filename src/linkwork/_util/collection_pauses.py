@@ -22,11 +22,11 @@ _pauses: dict[object, int] = {}  # for each call that pauses the collector, its 
 def without_collections(function: Callable[P, T], *, drops_cycles: bool = False, many: int = _MANY) -> Callable[P, T]:
     """Return the function with Python's garbage collector paused during its calls.
 
-    It is for functions that create objects and drop few, so that a collection would only take time.  The collector is
-    enabled again when the last call ends; where it was disabled before the first, it stays so.  If a call creates at
-    least ``many`` objects, they count as old afterwards, so that later collections do not visit them.  A function that
-    ``drops_cycles`` of objects is followed by a collection of young objects instead: the collector would not look for
-    its cycles among old ones.
+    It is for functions that create many objects and drop few, so that a collection would free little.  The collector is
+    enabled again when the last call ends, unless it was disabled before the first call.  If a call creates at least
+    ``many`` objects, they count as old afterwards, so later collections do not visit them.  With ``drops_cycles``, for
+    functions that drop cyclic references, young objects are collected instead: the collector would not find these
+    cycles among old objects.
     """
 
     @wraps(function)
@@ -69,8 +69,8 @@ def _count_as_old() -> None:
     """Move all objects to the oldest generation, without a visit to each.
 
     Otherwise the first collection after a pause would visit all objects of a trace, and the next one again.  Only a
-    pause with many new objects gains by it.  Objects that a user has frozen stay so: then nothing is done, here and
-    later, as each count of frozen objects takes a time in proportion to them.
+    pause with many new objects gains from this.  If a user has frozen objects (`gc.freeze`), they stay frozen: nothing
+    is done, now and later.  The check is not repeated, since its time is proportional to the number of frozen objects.
     """
     global _user_has_frozen
     if gc.get_count()[0] < _many or _user_has_frozen or not hasattr(gc, "freeze"):

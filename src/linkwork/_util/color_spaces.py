@@ -17,7 +17,7 @@ SrgbColors = NewType("SrgbColors", np.ndarray)  # (..., 3 or 4) in [0, 1]; alpha
 
 
 def linear_from_srgb(colors: SrgbColors) -> LinearColors:
-    """Return colours (..., 3 or 4) as values that are linear in light; alpha is the same."""
+    """Return sRGB colours (..., 3 or 4) as values that are linear in light; alpha is unchanged."""
     result = np.array(colors, dtype=float)
     c = result[..., :3]
     result[..., :3] = np.where(c <= 0.04045, c / 12.92, ((c + 0.055) / 1.055) ** 2.4)
@@ -25,7 +25,7 @@ def linear_from_srgb(colors: SrgbColors) -> LinearColors:
 
 
 def srgb_from_linear(colors: LinearColors) -> SrgbColors:
-    """Return colours (..., 3 or 4) that are linear in light as values in sRGB; alpha is the same."""
+    """Return colours (..., 3 or 4) that are linear in light as sRGB values; alpha is unchanged."""
     result = np.array(colors, dtype=float)
     c = result[..., :3]
     result[..., :3] = np.where(c <= 0.0031308, 12.92 * c, 1.0 - 1.055 * (1.0 - np.maximum(c, 0.0) ** (1.0 / 2.4)))

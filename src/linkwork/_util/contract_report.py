@@ -157,7 +157,7 @@ def misspelt_names(kind: type, base: type) -> dict[str, str]:
 
     - it is a method, a property or a bool, and so is the attribute of the contract;
     - a method accepts the arguments of the contract's method;
-    - the names are close as those of `close_names`, or for flags a word of one begins with a word of the other;
+    - the names are similar by `close_names`, or, for bools, a word of one name begins with a word of the other name;
     - the class does not define the contract's name;
     - the class's own code does not use the attribute.
     """
@@ -224,7 +224,7 @@ def _share_word(a: str, b: str) -> bool:
 
 
 def relative_error(values: Sequence[Any] | np.ndarray, reference: Sequence[Any] | np.ndarray) -> float:
-    """Return the largest difference of two flat sequences, relative to 1 or to the reference's largest element."""
+    """Return the largest difference of two flat sequences, divided by the larger of 1 and the largest |reference|."""
     a, b = (np.array([float(x) for x in side], dtype=float) for side in (values, reference))
     if a.shape != b.shape:
         raise ValueError(f"expected {b.size} values, got {a.size}")
@@ -232,7 +232,7 @@ def relative_error(values: Sequence[Any] | np.ndarray, reference: Sequence[Any] 
 
 
 def require_value(value: Any, description: str) -> None:
-    """Raise ValueError if a copy of a value does not equal it or has another hash; ``description`` is a plural."""
+    """Raise ValueError if a value's copy is not equal to it or has another hash; ``description`` is a plural noun."""
     try:
         duplicate = copy(value)
     except PicklingError:  # it has a function that no other process could import
@@ -242,9 +242,9 @@ def require_value(value: Any, description: str) -> None:
 
 
 def central_differences(errors: Errors, move: Move, q: Array, nv: int) -> Array:
-    """Return the Jacobian (errors, nv) of ``errors`` at q in the tangent space, by central differences.
+    """Return the Jacobian (errors, nv) of ``errors`` at q with respect to the tangent vector, by central differences.
 
-    ``move(q, steps)`` returns the configurations that tangent vectors (n, nv) lead to from q.
+    ``move(q, steps)`` returns the configurations that are reached from q by tangent vectors ``steps`` (n, nv).
     """
     steps = _STEP * np.eye(nv)
     ahead, behind = (np.array([errors(x) for x in move(q, sign * steps)]) for sign in (1.0, -1.0))
@@ -252,7 +252,7 @@ def central_differences(errors: Errors, move: Move, q: Array, nv: int) -> Array:
 
 
 def vanishing_point(errors: Errors, move: Move, q: Array, nv: int) -> Array | None:
-    """Return a configuration near q where ``errors`` vanish, by damped least squares; None if the search fails."""
+    """Return a configuration near q at which ``errors`` vanish, by damped least squares; None if the search fails."""
     damping = 1e-2
     e, J = errors(q), None
     for _ in range(_MAX_ITERATIONS):

@@ -1,4 +1,4 @@
-"""Files at a user's path, opened only if they are regular and replaced without loss, and limits of their sizes."""
+"""Files at a user's path: opened only if they are regular, replaced without loss, and limited in size."""
 
 from __future__ import annotations
 
@@ -100,7 +100,7 @@ def replaced(path: str | os.PathLike[str], *, text: bool = False, overwrite: boo
 
 
 def similar_files(folder: str, name: str) -> list[str]:
-    """Return up to three paths of files in a folder whose names resemble a name, or equal it up to the suffix."""
+    """Return up to three paths of files in a folder with names similar to ``name``, or equal except for the suffix."""
     try:
         with os.scandir(folder or ".") as entries:
             names = [entry.name for entry in islice(entries, _MOST_FILES) if entry.is_file()]
@@ -168,7 +168,7 @@ class Budget:
     max_seconds: float = 8.0  # [s] of the processor and of the clock, for an untrusted file
 
     def remedy(self, name: str, purpose: str = "for more") -> str:
-        """Return the option that raises a limit, for messages."""
+        """Return a text for messages: the option of `linkwork.load` that raises a limit."""
         return f"{purpose}, pass budget=linkwork.formats.Budget({name}=...), now {getattr(self, name)}"
 
 

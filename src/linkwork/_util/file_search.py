@@ -1,4 +1,4 @@
-"""Search of files by the names and URIs that other files state, inside allowed folders only.
+"""Search, inside allowed folders only, of files by the names and URIs that other files contain.
 
 A name is a relative path, an absolute path, or a URI: ``package://arm/hand.stl``, ``model://hand``, ``file://...``.
 A path is used only if it is inside one of the allowed folders after all symbolic links are resolved.  Nothing is
@@ -48,8 +48,8 @@ class FileSearchError(Exception):
 class FileSearch:
     """Search of files in ``folders``, which contain packages or are packages, and in ``packages`` by their names.
 
-    ``packages`` are pairs (name, folder); a name may occur more than once.  All of these folders are allowed.  Files of
-    a search that is not ``trusted`` are parsed by other libraries in another process only.
+    ``packages`` are pairs (name, folder); a name may occur more than once.  All of these folders are allowed.  If the
+    search is not ``trusted``, other libraries parse its files only in a separate process.
     """
 
     folders: tuple[str, ...]
@@ -59,8 +59,8 @@ class FileSearch:
     def find(self, name: str, near: Sequence[str] = ()) -> str:
         """Return the path of an existing file or folder by its name or URI.  Raises FileSearchError.
 
-        A relative path is searched in the folders ``near`` first, then in `folders`.  Like every path, one from
-        ``near`` is used only inside the allowed folders.
+        A relative path is searched in the folders ``near`` first, then in `folders`.  A path from ``near`` must also be
+        inside the allowed folders.
         """
         candidates = [*dict.fromkeys(self._candidates(name, near))]
         if not candidates:
@@ -173,7 +173,7 @@ def joined_searches(a: FileSearch | None, b: FileSearch | None) -> FileSearch | 
 
 
 def read_folders(caller: str, folders: Any) -> FileSearch:
-    """Return a search in folders that a user gives: one, several, or a dict of the folder of each package.
+    """Return a search in folders that a user passes: one folder, several, or a dict from package name to folder.
 
     A search is returned unchanged.  Raises ValueError, which begins with ``caller``, for anything that is not a folder.
     """

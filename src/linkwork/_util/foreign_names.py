@@ -72,7 +72,7 @@ class WithForeignNames(ABCMeta):
 def add_foreign_names(kind: WithForeignNames, title: str = "") -> None:
     """Add a `ForeignName` to a class for each name of other libraries that the class does not define.
 
-    ``title`` is the name of the class in linkwork; without it the names are those of robots.
+    ``title`` is the name of the class in linkwork; by default the names of other libraries for robots are added.
     """
     table, remedies = (CLASSES.get(title, {}), CLASS_REMEDIES.get(title, {})) if title else (ROBOT, REMEDIES)
     prefix = kind.__name__ if title else "robot"

@@ -102,7 +102,7 @@ def publish_classes(module: ModuleType) -> None:
 
 
 def published_in(package: str) -> Callable[[_Class], _Class]:
-    """Return the decorator of a class that a package publishes which does not contain the module of the class."""
+    """Return the decorator of a class that ``package`` publishes although the class's module is outside of it."""
 
     def publish(kind: _Class) -> _Class:
         _HOMES[kind] = kind.__module__
@@ -136,7 +136,7 @@ class LazyModule:
 
 
 class ImportedFunction:
-    """A function that is imported at its first call: of the module with the name of the function, "json.dumps"."""
+    """A function that is imported at its first call; ``home`` is its module and name, such as "json.dumps"."""
 
     def __init__(self, home: str) -> None:
         self._home = home
@@ -152,9 +152,9 @@ class ImportedFunction:
 
 
 class LazyAttribute:
-    """Descriptor of a class's attribute that ``make``, a function of the class, returns at the first access.
+    """Descriptor of a class's attribute whose value is created at the first access, by ``make(owner)``.
 
-    It is then stored in the class, in place of the descriptor.
+    The value is then stored in the class, in place of the descriptor.
     """
 
     stored: ClassVar[list[Callable[[type, str, Any], None]]] = []  # called with owner, name and value after the access
@@ -185,30 +185,30 @@ class LazyAttribute:
         return value if bind is None else bind(value, instance, kind)
 
     def value(self) -> Any:
-        """Return the attribute: the same one to all threads."""
+        """Return the attribute's value, which is the same object in all threads."""
         if "_value" not in vars(self):
             vars(self).setdefault("_value", self._make(self._owner))
         return self._value
 
     def becomes(self, value: Any) -> bool:
-        """Return True if the value is the attribute that was made."""
+        """Return True if ``value`` is the object that this descriptor created."""
         return vars(self).get("_value", self) is value
 
     def change(self, function: Callable[[Any], Any]) -> None:
-        """Replace the attribute by the result of a function for it."""
+        """Replace the attribute by ``function(value)`` of its value."""
         self.add(self._owner, self._name, lambda _: function(self.value()))
 
 
 def imported(home: str) -> Any:
-    """Return an attribute of a module, "json.dumps"."""
+    """Import a module and return one of its attributes, both stated as in "json.dumps"."""
     module, _, name = home.rpartition(".")
     return getattr(_imported(module), name)
 
 
 def public_modules(package: str) -> Iterator[str]:
-    """Yield the names of the public modules in a public package, inner ones first, and of the package itself.
+    """Yield the names of the public modules in a public package, submodules first, and of the package itself.
 
-    They are imported, but names of packages that are imported at first access are not.
+    The modules are imported; names that their packages import at first access are not.
     """
     import_module(package)
     for name in _MODULES.get(package, ()):
@@ -229,7 +229,7 @@ def _imported(module: str) -> Any:
 
 
 def _missing(package: str, name: str) -> AttributeError:
-    """Return the error of a missing attribute; without a hint for a private name, or for a module in an import."""
+    """Return the error of a missing attribute, without a hint for a private name or during an import."""
     is_import = sys._getframe(2).f_globals.get("__name__") == "importlib._bootstrap"  # "from package import module"
     is_module = is_import and hasattr(sys.modules[package], "__path__") and find_spec(f"{package}.{name}")
     if name.startswith("_") or is_module:

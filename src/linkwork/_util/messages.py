@@ -53,7 +53,7 @@ def repeated(names: Iterable[str]) -> str | None:
 
 
 def nearest(name: str, known: Collection[str]) -> str:
-    """Return a hint for an unknown name: the most similar known names, or else the known names; of many the first.
+    """Return a hint for an unknown name: the most similar known names, or else a list of the first known names.
 
     The work is bounded: the first `_MOST_NAMES` names are considered, and `_MOST_WORK` characters compared.  A set is
     sorted first, so that the hint is the same in every process.
@@ -83,7 +83,7 @@ def close_names(name: str, names: Iterable[str], min_similarity: float | None = 
     """Return up to three names that resemble a name, the most similar first.
 
     The similarity of two names is twice the length of their longest common subsequence over the sum of their lengths.
-    It is 1 for names that differ in case and in "-" for "_" only.  It is at least ``min_similarity``, by default 0.65
+    It is 1 for names that differ only in case and in "-" for "_".  It is at least ``min_similarity``, by default 0.65
     for names that begin alike or contain one another, and 0.75 for others.
     """
     similar = [k for k in names if 3 * max(len(k), len(name)) <= 7 * min(len(k), len(name))]
@@ -150,10 +150,10 @@ def first_of(texts: Sequence[str], most: int) -> str:
 def without_inner_functions(
     text: str, parameters: Collection[str], traceback: types.TracebackType | None, values: Iterable[Any] = ()
 ) -> str:
-    """Return an error's message without names of inner functions at its beginning, which the user did not call.
+    """Return an error's message without leading names of inner functions, which the user did not call.
 
-    Such a name is one before a parameter of the user's call, or one of a function in the traceback.  It is kept before
-    an argument that the user's call does not have.  Texts and names in the ``values`` of the call are the user's own.
+    A leading name is removed if a parameter of the user's call follows, or if it names a function in the traceback.  It
+    stays if an argument follows that the user's call does not have, and if it occurs in the ``values`` of the call.
     """
     users_names = {*parameters, *_texts_in(values)}
     while True:
@@ -225,7 +225,7 @@ def number(x: float) -> str:
 
 
 def number_list(values: Iterable[float]) -> str:
-    """Return the text of one number, or of several in parentheses; "-" if all of them are infinite."""
+    """Return the text of one number, or of several numbers in parentheses; "-" if all of them are infinite."""
     shown = [number(x) for x in values]
     if all(text in ("inf", "-inf") for text in shown):
         return "-"
@@ -287,7 +287,7 @@ def _shown(x: Any) -> str:
 
 
 def untimed(caller: str, trajectory: Any) -> str:
-    """Return the message of an error: a caller needs times, which the trajectory does not have."""
+    """Return the error message of a caller that needs times, for a trajectory without times."""
     return f"{caller}: expected a trajectory over time, got {trajectory!r}; {_TIMING}"
 
 

@@ -40,7 +40,7 @@ class Named(tuple[T, ...]):
         raise UnknownNameError(self.kind, key, self._names())
 
     def __getattr__(self, name: str) -> Any:
-        """Raise AttributeError, for the name of a member with its access by brackets."""
+        """Raise AttributeError; for the name of a member the message shows the access by brackets."""
         message = f"a list of {self.__dict__.get('kind', 'member')}s has no attribute {name!r}"
         if not name.startswith("_") and name in self._names():
             message += f"; write [{name!r}] after it, for the member with this name"

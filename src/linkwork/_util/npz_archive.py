@@ -52,7 +52,7 @@ def npz_path(caller: str, path: str | os.PathLike[str], *, remedy: str = "") -> 
 def write_archive(where: Path, said: Mapping[str, Any], arrays: Mapping[str, Any]) -> None:
     """Write arrays by name, and the header ``said``, a dict with the key "format".
 
-    An existing file is replaced when the new one is complete.  Raises ValueError for arrays of Python objects.
+    An existing file is replaced when the new file is complete.  Raises ValueError for arrays of Python objects.
     """
     text = np.frombuffer(json.dumps(said).encode(), dtype=np.uint8)
     contents = {**{name: np.asanyarray(x) for name, x in arrays.items()}, _SAID: text}

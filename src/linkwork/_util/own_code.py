@@ -1,11 +1,12 @@
-"""Proof that code is linkwork's own, Python's or NumPy's, and that linkwork's is what was imported.
+"""Proof that code belongs to linkwork, Python or NumPy, and that linkwork's code was not changed after its import.
 
 The name of a module proves nothing: a user's file may have the name of a module of Python, decorators copy names, and
 attributes may be replaced while Python runs.  Machine code that is found by the content of a function needs the proof.
 
 `record_imports` is called before other modules of linkwork are imported.  Assignments to attributes of its modules from
-outside are noted when they happen.  Attributes of its classes are compared with those after the import.  Modules that
-store, find and load code, or show things, are left out: they do not change what code computes.
+outside are noted when they happen.  Attributes of its classes are compared with the attributes recorded after the
+import.  Modules that store, find or load code, and modules for display, are left out: they do not change computed
+values.
 """
 
 from __future__ import annotations
@@ -49,7 +50,7 @@ def is_own(value: Any, package: str = _PACKAGE) -> bool:
 
 
 def is_proved(value: Any) -> bool:
-    """Return True if a class, function or module is the one of linkwork, Python or NumPy that its names state."""
+    """Return True if a class, function or module is the object of linkwork, Python or NumPy that its name refers to."""
     if isinstance(value, ModuleType):
         return _is_library(value.__name__) and sys.modules.get(value.__name__) is value
     name = _module_of(value)
@@ -62,12 +63,12 @@ def is_proved(value: Any) -> bool:
 
 
 def _module_of(value: Any) -> Any:
-    """Return the name of the module that defines a class, or that another object states."""
+    """Return the name of the module that defines a class, or the ``__module__`` of another object."""
     return defining_module(value) if isinstance(value, type) else getattr(value, "__module__", None)
 
 
 def _attribute(value: Any) -> Any:
-    """Return the attribute of the name that a class or function states, of the module that it states."""
+    """Return the object that the ``__module__`` and ``__qualname__`` of a class or function refer to."""
     result: Any = sys.modules.get(_module_of(value))
     for part in value.__qualname__.split("."):
         result = getattr(result, part, None)
@@ -125,7 +126,7 @@ def record_imports() -> None:
 
 
 def state_of_attributes() -> str:
-    """Return "" while all attributes of linkwork's modules and classes are those after the import.
+    """Return "" while all attributes of linkwork's modules and classes are those recorded after the import.
 
     Otherwise the text differs for different replacements.
     """
@@ -144,8 +145,8 @@ def state_of_attributes() -> str:
 def _is_as_before() -> bool:
     """Return True if the attributes of all classes are unchanged since the last check, or since their import if later.
 
-    Attributes are compared by identity: a wrapper may be equal to the function that it replaces.  While the classes'
-    versions are those of the last check, their attributes are so as well.
+    Attributes are compared by identity: a wrapper may be equal to the function that it replaces.  If the classes'
+    versions equal those of the last check, their attributes are unchanged too.
     """
     global _looked_at, _versions_then
     while _imported:
@@ -177,14 +178,14 @@ def _present_versions() -> list[int]:
 
 
 def _have_versions(kinds: Iterable[type]) -> None:
-    """Give each class without a version a new one: a look-up of an attribute does."""
+    """Give each class without a version a new version, by a look-up of an attribute."""
     for kind in [*kinds]:
         kind.__init_subclass__  # noqa: B018
 
 
 @cache
 def _version_of() -> Callable[[type], Any]:
-    """Return a function that returns the version of a class, which CPython stores in the class, as `ctypes.c_uint`.
+    """Return a function that reads the version of a class, a `ctypes.c_uint` that CPython stores in the class.
 
     CPython sets the version to 0 where an attribute of the class or of a base is replaced.  The next look-up of an
     attribute sets a number that no class had before.  Reading all versions takes a tenth of the time of comparing the
@@ -202,7 +203,7 @@ def _version_of() -> Callable[[type], Any]:
 
 
 def _are_versions(read: Callable[[type], Any]) -> bool:
-    """Return True if what is read of two classes becomes 0 at each change, and then a number that is new."""
+    """Return True if ``read`` returns 0 for two test classes after each change, and a new number after a look-up."""
     base = type("base", (), {"a": 1})
     kinds = [base, type("kind", (base,), {})]
     _have_versions(kinds)
@@ -235,7 +236,7 @@ def _look_at_classes() -> None:
 
 
 def _note_lazy(kind: type, name: str, value: Any) -> None:
-    """Note that an attribute of a class has replaced its `LazyAttribute`."""
+    """Record that a `LazyAttribute` of a class was replaced by its value."""
     with _lock:
         known = _classes.get(kind, {})
         lazy = known.get(name)

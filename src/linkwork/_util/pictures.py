@@ -98,8 +98,8 @@ def notebook_html(contents: Any, index: tuple[int, ...] | None = None) -> str:
 def show(contents: Any, output: Mapping[str, Any], *selection: Any, **options: Any) -> Any:
     """Show an object in place of its method ``show``: return the `View` of a live page, or the path of a file.
 
-    ``selection`` and ``options`` are the arguments of the object's scene, and ``output`` the others.  Raises the errors
-    of `show_document`.
+    ``selection`` and ``options`` are the arguments of the object's scene, ``output`` the arguments of `Output`.  Raises
+    the errors of `show_document`.
     """
     check_output("show", output, contents.show)
     document = import_module("linkwork.viewer.scenes.document_of").document_of(contents, *selection, **options)
@@ -114,7 +114,8 @@ def figure(module: str, name: str, *arguments: Any, **options: Any) -> Any:
 def check_output(caller: str, output: Mapping[str, Any], method: Callable[..., Any] | None = None) -> None:
     """Raise an error for output arguments that `show_document` does not accept, before a document is made.
 
-    ``method`` is the function that takes them beside arguments of its own, which the error for an unknown one names.
+    ``method`` is the function that received them; the error for an unknown argument lists this function's own
+    arguments.
 
     Raises TypeError for an unknown argument and a value of another type, ValueError for two files, a file with options
     of the live page, a path with another suffix, and a port outside of 0 ... 65535.

@@ -1,6 +1,6 @@
 """Progress of long computations: a bar on standard error, or a user's function that receives `Progress` values.
 
-Every function that takes ``progress`` reads it by `Reporter`:
+Every function with an argument ``progress`` passes it to a `Reporter`:
 
     with Reporter("plan", progress, "planning: seconds", time_limit) as report:
         report.advance(0.1)
@@ -81,7 +81,7 @@ class Reporter(AbstractContextManager["Reporter"]):
         return self._bar is not None or callable(self._function)
 
     def advance(self, amount: float = 1) -> None:
-        """Report that ``amount`` more is done."""
+        """Report progress by ``amount``."""
         self._done = min(self._done + amount, self._total)
         if self._bar is not None:
             self._bar.advance(amount)
@@ -89,7 +89,7 @@ class Reporter(AbstractContextManager["Reporter"]):
             self._function(Progress(self._done, self._total, time.perf_counter() - self._begin))
 
     def reach(self, done: float) -> None:
-        """Report that ``done`` of the total is done."""
+        """Report that ``done`` of ``total`` is complete."""
         self.advance(max(0.0, done - self._done))
 
 
@@ -107,7 +107,7 @@ def read_progress(caller: str, progress: Any) -> bool | Callable[[Progress], Any
 
 
 class ProgressBar:
-    """The share of ``total`` that is done: one line that fills on a terminal, a few plain lines elsewhere."""
+    """Display of the completed fraction of ``total``: a bar on a terminal, a few plain lines elsewhere."""
 
     def __init__(self, log: Stream, label: str, total: float) -> None:
         self._log, self._label, self._total = log, label, total
@@ -127,7 +127,7 @@ class ProgressBar:
             self._log.flush()
 
     def advance(self, amount: float) -> None:
-        """Show that ``amount`` more is done."""
+        """Show progress by ``amount``."""
         self._done += amount
         self._show()
 

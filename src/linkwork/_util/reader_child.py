@@ -1,11 +1,13 @@
 """Program that serves requests of `read_isolated`: it imports modules, and calls a function in a restricted process.
 
-On Linux this process forks one for each request, which restricts itself; a crash leaves this process as it was.
-Elsewhere it restricts itself, and ends after one request.  A module's function ``prepare_process`` is called before,
-for libraries that load parts of them at their first use.
+On Linux this process forks a child for each request; the child restricts itself, and its crash does not affect this
+process.  On other systems this process restricts itself, and ends after one request.  Before requests,
+``prepare_process`` of each module is called: it loads parts of libraries that would otherwise be loaded at their first
+use.
 
-Standard input has JSON with what is imported, and later JSON of each request and its bytes.  Each JSON comes after its
-number of bytes.  Standard output has a line when a request begins, and a line with the exit code of its process.
+Standard input has one JSON text with the modules to import.  For each request, a JSON text and the request's data
+follow.  Each JSON text is preceded by its length in bytes.  Standard output has a line when a request begins, and a
+line with the exit code of its process.
 """
 
 from __future__ import annotations

@@ -43,7 +43,7 @@ class ReaderEnded(Exception):
 
 
 class ReaderError(Exception):
-    """An error that the reader raised: the name of its class, its arguments, issues and warnings of a ModelError."""
+    """An error that the reader raised: its class's name, its arguments, and a ModelError's issues and warnings."""
 
     def __init__(
         self, kind: str, arguments: Sequence[Any], issues: Sequence[Sequence[Any]], warnings: Sequence[Sequence[Any]]
@@ -188,7 +188,7 @@ def start_reader(modules: Sequence[str]) -> None:
 
 
 def _begins(process: _Process, request: Mapping[str, Any], data: bytes) -> bool:
-    """Return True if a program that has waited begins: if it has ended before, the request is not the cause."""
+    """Return True if a waiting program begins the request; False if it had ended before the request."""
     with contextlib.suppress(ReaderEnded):
         return process.begin(request, data)
     return False
@@ -242,7 +242,7 @@ def _reason(process: _Process, code: int, budget: Budget) -> str:
 
 
 def _exchanged(modules: tuple[str, ...], process: _Process | None) -> _Process | None:
-    """Return the program of a kind that waits, which another one replaces."""
+    """Return the waiting program for these modules, or None, and make ``process`` the waiting program in its place."""
     with _LOCK:
         waiting = _waiting.pop(modules, None)
         if process is not None:
@@ -253,7 +253,7 @@ def _exchanged(modules: tuple[str, ...], process: _Process | None) -> _Process |
 
 
 def _keep(process: _Process, code: int) -> None:
-    """Keep a program for the next request, or start the next one if it has ended, or if its process crashed."""
+    """Make a program wait for the next request; if it has ended or its process crashed, start a new one."""
     with contextlib.suppress(OSError):
         if code != 0 or process.popen.poll() is not None:
             process = _started(process.modules, process)
@@ -263,7 +263,7 @@ def _keep(process: _Process, code: int) -> None:
 
 
 def _started(modules: tuple[str, ...], old: _Process | None) -> _Process:
-    """Return a new program of a kind, which waits for a request, after closing an old one."""
+    """Close an old program, and return a new one for these modules, which waits for a request."""
     if old is not None:
         old.close()
     errors = tempfile.TemporaryFile("a+b")  # noqa: SIM115 - `close` closes it
@@ -284,7 +284,7 @@ def _directory() -> str:
 
 
 def _environment() -> dict[str, str]:
-    """Return the environment variables of this moment for a program without threads and windows."""
+    """Return the current environment variables, changed for a program that uses no threads and opens no windows."""
     return {**os.environ, **dict.fromkeys(_ONE_THREAD, "1"), "MUJOCO_GL": "disable"}
 
 

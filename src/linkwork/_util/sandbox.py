@@ -1,10 +1,10 @@
 """Restrictions of a process that reads files of strangers: memory, time, files and network.
 
-`restrict` is called in a child process with one thread, after its imports.  Limits of memory and time are those of
-POSIX.  On Linux, Landlock (5.13 or newer) permits the opening of files in the stated folders only.  A filter of system
-calls (seccomp) refuses sockets, new programs, actions on other processes, shared memory, and changes of permissions and
-times of files.  Both apply to all code of the process.  If either is missing, an audit hook applies the same rules to
-Python code alone.
+`restrict` is called in a child process with one thread, after its imports.  Limits of memory and time are set by
+POSIX's `setrlimit`.  On Linux, Landlock (5.13 or newer) permits the opening of files in the stated folders only.  A
+filter of system calls (seccomp) refuses sockets, new programs, actions on other processes, shared memory, and changes
+of permissions and times of files.  Both apply to all code of the process.  If either is missing, an audit hook applies
+the same rules to Python code alone.
 
 Sources: the manual pages landlock(7), seccomp(2) and setrlimit(2); linux/landlock.h, linux/filter.h.
 """
@@ -76,7 +76,8 @@ def restrict(readable: Sequence[str], writable: Sequence[str], memory: int, seco
     """Restrict this process for the rest of its life.
 
     Files can be opened for reading only in the folders ``readable`` and ``writable``, and for writing only in
-    ``writable``.  ``memory`` [bytes] is in addition to the memory in use, ``seconds`` [s] to the processor time.
+    ``writable``.  ``memory`` [bytes] and ``seconds`` [s] limit the memory and the processor time that the process may
+    use from now on.
     """
     global _restricted
     _restricted = True
@@ -95,7 +96,7 @@ def is_restricted() -> bool:
 
 
 def _limit(memory: int, seconds: int) -> None:
-    """Limit the memory, the processor time and the size of written files, where the system can."""
+    """Limit the memory, the processor time and the size of written files, if the system supports it."""
     try:
         import resource
     except ImportError:  # Windows
@@ -117,7 +118,7 @@ def _limit(memory: int, seconds: int) -> None:
 
 
 def _confine_files(readable: Sequence[str], writable: Sequence[str]) -> bool:
-    """Permit the opening of files by Landlock in the folders only.  Return False where the system cannot."""
+    """Restrict file access to the folders by Landlock.  Return False if the system does not support it."""
     system = ctypes.CDLL(None, use_errno=True)
     version = system.syscall(_CREATE_RULESET, None, 0, 1)
     if version < 1:
@@ -163,7 +164,7 @@ def _filter_calls() -> bool:
 
 
 def _filter_program(machine: str) -> list[tuple[int, int, int, int]]:
-    """Return the filter of a processor's system calls, in classic BPF: operation, jumps if true and if not, operand."""
+    """Return the filter of a processor's system calls, in classic BPF: operation, jumps if true and false, operand."""
     audit, foreign_calls, _, clone3, ruled, refused = _PROCESSORS[machine]
     load, equal, at_least, mask, answer = 0x20, 0x15, 0x35, 0x54, 0x06
     program = [(load, 0, 0, 4), (equal, 1, 0, audit), (answer, 0, 0, _EPERM), (load, 0, 0, 0)]
@@ -181,7 +182,7 @@ def _filter_program(machine: str) -> list[tuple[int, int, int, int]]:
 
 
 def _watch_python(readable: Sequence[str], writable: Sequence[str]) -> None:
-    """Refuse files outside of the folders, sockets and programs to the code of Python, by an audit hook."""
+    """Refuse files outside of the folders, sockets and new programs for Python code, by an audit hook."""
     roots = tuple(os.path.realpath(path) for path in (*readable, *writable))
     refused = ("socket.", "subprocess.", "os.exec", "os.posix_spawn", "os.system", "os.fork", "os.startfile")
 

@@ -75,7 +75,7 @@ class BoundedCache(Generic[K, V]):
     """A table whose oldest entries are dropped as new ones are stored; threads may read and store at the same time.
 
     ``capacity`` limits the sum of the entries' ``size``, by default their number; the newest entry is always stored.
-    ``get`` reads an entry, as that of a dict does, without a lock.
+    ``get`` reads an entry without a lock, as the method of a dict does.
     """
 
     __slots__ = ("_capacity", "_entries", "_lock", "_size", "_sizes", "get")

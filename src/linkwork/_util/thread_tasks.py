@@ -1,11 +1,11 @@
 """Tasks on threads: one thread of linkwork, on which no signal handler runs, and parallel tasks with progress.
 
-Python runs signal handlers on the main thread, between two bytecodes.  A handler that raises there leaves a lock
-acquired that Python code acquires: llvmlite's, and those of `threading.Thread.start`.  Such code is therefore called on
-linkwork's own thread, and the main thread waits for the result.  If a handler ends the wait, the call on the own thread
-ends nevertheless, and its result is dropped.
+Python runs signal handlers on the main thread, between two bytecodes.  If a handler raises there, a lock that Python
+code has just acquired stays acquired: llvmlite's, and those of `threading.Thread.start`.  Such code is therefore called
+on linkwork's own thread, and the main thread waits for the result.  If a handler ends the wait, the call on linkwork's
+thread still runs to its end, and its result is dropped.
 
-Objects whose deletion calls such code are deleted on the own thread too: see `deleted_on_own_thread`.
+Objects whose deletion calls such code are also deleted on linkwork's thread: see `deleted_on_own_thread`.
 
 Parallel tasks have stacks large enough for compilation.  If no thread can be started, they run in the calling thread.
 """
@@ -59,7 +59,7 @@ def in_main_interpreter() -> bool:
 def on_own_thread(function: Callable[[], T]) -> T:
     """Return ``function()``, called on linkwork's own thread if signal handlers run on this one.
 
-    The function is called here on other threads than the main one, and where no thread can be started.
+    The function is called on the calling thread if that is not the main thread, or if no thread can be started.
     """
     if get_ident() != threading.main_thread().ident or not in_main_interpreter() or _exiting:
         if get_ident() != threading.main_thread().ident:
@@ -125,7 +125,7 @@ def _serve(requests: SimpleQueue[Any]) -> None:
 
 
 def _delete_here() -> None:
-    """Delete, on this thread, the objects that wait for linkwork's own thread, as long as that does not run.
+    """Delete, on this thread, the objects that wait for linkwork's own thread, while that thread is not running.
 
     No signal handlers run on this thread.
     """
@@ -138,7 +138,7 @@ def _delete_here() -> None:
 
 
 def _answer(request: _Request) -> None:
-    """Call the function of a request, unless that was done or is not needed any more."""
+    """Call the function of a request, unless it was called already or its result is no longer needed."""
     waiting, answers = request
     try:
         function = waiting.pop()
@@ -158,7 +158,7 @@ class _Deletion(ref["Any"]):
 
 
 class _Owner:
-    """An owner, which refers to its own deletion: Python calls back before it drops the reference."""
+    """An owner that refers to its own `_Deletion`: Python runs the callback before it releases this reference."""
 
     __slots__ = ("__weakref__", "deletion")
     deletion: _Deletion
@@ -167,7 +167,7 @@ class _Owner:
 def deleted_on_own_thread(content: Any) -> object:
     """Return an object that keeps ``content`` alive; when it dies, linkwork's own thread deletes ``content``.
 
-    If the thread does not run, ``content`` is deleted when it does.
+    If the thread is not running, ``content`` is deleted when it runs again.
     """
     owner = _Owner()
     owner.deletion = _Deletion(owner, _requests.put)
@@ -176,7 +176,7 @@ def deleted_on_own_thread(content: Any) -> object:
 
 
 def _finish() -> None:
-    """Wait at the exit of the process until the own thread has ended its work, and end it."""
+    """Wait, at the exit of the process, until linkwork's own thread has finished its work, and end the thread."""
     global _exiting
     _exiting = True
     ended: SimpleQueue[Any] = SimpleQueue()
@@ -304,7 +304,7 @@ def in_parallel(
 ) -> None:
     """Call every task, as many in parallel as there are processors, and report ``progress`` (see `Reporter`).
 
-    The first error is raised after the running tasks have ended.  Those of ``last`` run afterwards, in order, on the
+    The first error is raised after the running tasks have ended.  The tasks ``last`` run afterwards, in order, on the
     calling thread.
     """
     if not tasks and not last:

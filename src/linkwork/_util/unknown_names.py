@@ -1,6 +1,6 @@
-"""Errors with unknown names and options: the argument that contains the name, and the option that a function has.
+"""Errors for unknown names and options: they state the argument that contains the name, or the similar option.
 
-An error of an inner function about a name gets the public function and the argument in which the name was found.
+An inner function's error about a name is extended by the public function and the argument that contains the name.
 """
 
 from __future__ import annotations
@@ -35,13 +35,13 @@ _FOREIGN = by_foreign_name(OPTIONS)
 
 
 def option_hint(caller: str, name: str, known: Iterable[str]) -> str:
-    """Return the remedy for an unknown option: the function's option for it, or the nearest name."""
+    """Return the remedy for an unknown option: the function's equivalent option, or the nearest name."""
     known = list(known)
     return _advice(caller, name, known) or nearest(name, known)
 
 
 def foreign_hint(name: object, tables: Iterable[Table], known: Collection[str]) -> str:
-    """Return the known name that the tables have for a name of another library, or "" if there is none."""
+    """Return the known name that is equivalent to a name of another library, by the tables; "" if there is none."""
     if not isinstance(name, str):
         return ""
     keys = [own_name(key) for table in tables for key, names in table.items() if name in names]
@@ -52,7 +52,7 @@ def foreign_hint(name: object, tables: Iterable[Table], known: Collection[str]) 
 def unknown_option_error(
     caller: str, function: Any, arguments: tuple[Any, ...], named: Mapping[str, Any], error: Exception
 ) -> Exception | None:
-    """Return the error for a call with an unknown option, too many arguments or too few, or None for any other error.
+    """Return the error for a call with an unknown option, or with too many or too few arguments; None for other errors.
 
     Call it only after the call has failed: it compares the call with the signature.
     """
@@ -185,7 +185,7 @@ def unknown_name_error(
 ) -> UnknownNameError | None:
     """Return the error with the names of the caller and of the argument that contains the unknown name.
 
-    Returns None if the error has both already.
+    Returns None if the error already has both names.
     """
     begin, _, path = error.where.partition(": ")
     inner = path if begin == caller else error.where

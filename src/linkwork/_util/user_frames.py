@@ -69,7 +69,7 @@ def names_in(code: CodeType) -> list[str]:
 
 @lru_cache(maxsize=4096)
 def globals_in(code: CodeType) -> tuple[str, ...]:
-    """Return the names of global variables in a code object and its inner functions, without those of attributes."""
+    """Return the names of global variables, without attributes, in a code object and its inner functions."""
     names = [x.argval for x in dis.get_instructions(code) if "GLOBAL" in x.opname or x.opname in _NAMES]
     inner = [name for constant in code.co_consts if isinstance(constant, CodeType) for name in globals_in(constant)]
     return tuple(dict.fromkeys(names + inner))

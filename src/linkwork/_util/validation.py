@@ -5,7 +5,7 @@ form that the function uses, and raises ArgumentError (wrong type) or ValueError
 
     <caller>: <argument>: expected ..., got ...; <remedy>
 
-Booleans, strings, bytes and NaN are not accepted as numbers.  Symbols of a trace are.
+Booleans, strings, bytes and NaN are not accepted as numbers.  Symbols of a trace are accepted.
 """
 
 from __future__ import annotations
@@ -73,7 +73,7 @@ def _is_fraction(value: Any) -> bool:
 
 
 def _loaded(module: str, name: str) -> tuple[type, ...]:
-    """Return the class of a module in a tuple; () while the module is not imported, so that it has no instances."""
+    """Return the class of a module in a tuple; () while the module is not imported, since no instances exist."""
     imported = sys.modules.get(module)
     return () if imported is None else (getattr(imported, name),)
 

@@ -1,4 +1,4 @@
-"""Check of an installation: right numbers, a cache, other processes, and speed on this machine."""
+"""Check of an installation: correct numbers, the cache, other processes, and speed on this machine."""
 
 from typing import TYPE_CHECKING
 

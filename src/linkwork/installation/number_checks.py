@@ -1,4 +1,4 @@
-"""Checks that compiled code computes right numbers: single calls, batches, loops, float32, elementary functions.
+"""Checks that compiled code computes correct numbers: single calls, batches, loops, float32, elementary functions.
 
 The code is that of the bundled robot arm7, at states that are computed without random numbers.
 """
@@ -69,7 +69,7 @@ def dynamics_kernel() -> Kernel:
 
 @cache
 def states() -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Return q, v and a of a batch, shape (1003, 7) each: multiples of the golden ratio, as on each machine."""
+    """Return q, v and a of a batch, shape (1003, 7) each: multiples of the golden ratio, equal on all machines."""
     turns = np.arange(1, 3 * 7 * _COUNT + 1).reshape(3, _COUNT, 7) * 0.6180339887498949
     q, v, a = 4.0 * (turns - np.floor(turns)) - 2.0
     return q, v, a

@@ -46,9 +46,9 @@ class Check:
 class InstallationReport:
     """Outcomes of all checks of an installation, and facts of the machine.  It prints as a table.
 
-    ``machine`` has the versions, the processor and the settings by name, ``outcomes`` an outcome for each check, with
-    ``verdict`` ("ok", "differs", "failed"), ``measured``, ``expected`` and ``remedy``.  ``seconds`` has the time of
-    each check.
+    ``machine`` has the versions, the processor and the settings by name.  ``outcomes`` has an outcome for each check,
+    with ``verdict`` ("ok", "differs", "failed"), ``measured``, ``expected`` and ``remedy``.  ``seconds`` has the
+    duration of each check [s].
     """
 
     machine: Mapping[str, Any]

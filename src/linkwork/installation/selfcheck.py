@@ -1,4 +1,4 @@
-"""The check of an installation: does linkwork compute right numbers at the usual speed on this machine?"""
+"""The check of an installation: does linkwork compute correct numbers at the usual speed on this machine?"""
 
 from __future__ import annotations
 
@@ -31,8 +31,9 @@ def selfcheck(*, progress: Any = False) -> InstallationReport:
     """Check the installation on this machine, in about ten seconds.
 
     The checks are: versions and files of the package; single calls, batches, float32, loops, derivatives, inverse
-    kinematics and elementary functions beside exact values; the cache, other processes, threads, small stacks; clocks,
-    SIMD lanes and times of calls. A check that raises an error has failed, with the error as what was measured.
+    kinematics and elementary functions, compared with exact values; the cache, other processes, threads, small stacks;
+    clocks, SIMD lanes and times of calls. A check that raises an error has failed; ``measured`` is then the text of the
+    error.
 
     ``progress`` is True for a bar, or a function of `Progress`.
 

@@ -1,7 +1,8 @@
 """Checks of this machine: the cache, other processes, threads and interrupts, clocks, SIMD lanes and times of calls.
 
-Times are processor time of this thread, the least of several, so that other programs of the machine change them
-little. Where that clock has long steps (16 ms on Windows), a function is called as often as many steps take.
+A time is the shortest of several measurements of this thread's processor time, so other programs on the machine have
+little effect. If that clock has long steps (16 ms on Windows), a function is called repeatedly for the duration of many
+steps.
 """
 
 from __future__ import annotations
@@ -173,7 +174,7 @@ def _seconds(function: Callable[[], object], calls: int) -> float:
 
 
 def _step() -> float:
-    """Return the step between two readings of this thread's clock [s]; `time.get_clock_info` states less on Windows."""
+    """Return the step between two readings of this thread's clock [s]; Windows reports too short a step."""
     start = _next_reading()
     return _next_reading() - start
 

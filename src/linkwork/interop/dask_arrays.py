@@ -31,10 +31,10 @@ def dask_array() -> Any:
 
 
 def apply_lazily(function: LazyFunction, arguments: Sequence[Any], out: Any = None) -> Any:
-    """Return the function's lazy result for arguments among which are Dask's arrays; a named tuple of several results.
+    """Return the function's lazy result if some arguments are Dask arrays; a named tuple for several results.
 
-    Raises TypeError for other collections and for ``out``, and ValueError for wrong shapes, for types that are not real
-    numbers, and for several chunks along a dimension of one sample.
+    Raises TypeError for other collections and for ``out``.  Raises ValueError for wrong shapes, for types that are not
+    real numbers, and if a dimension of one sample is divided into several chunks.
     """
     label = function.label
     named = [(port.name, x) for port, x in zip(function.inputs, arguments, strict=True)]
@@ -82,11 +82,11 @@ def _blockwise(
     dtype: Any,
     shape: Sequence[int],
 ) -> Any:
-    """Return the lazy array with the chunks of the batch, by axis, and the ``shape`` of one sample.
+    """Return the lazy array with the chunks ``batch`` along each batch axis, and with the ``shape`` of one sample.
 
-    A block of the result belongs to one block of each array, of which the last dimensions, ``ranks``, are of one
-    sample.  These share their axes with the result: Dask then makes one task of the function and of what the arrays are
-    computed from.  Where an array has more of these dimensions, the function gets nested lists.
+    A block of the result belongs to one block of each array; the last ``ranks[k]`` dimensions of array k are one
+    sample.  These dimensions share their axes with the result, so Dask fuses the function and the computation of its
+    arrays into one task.  If an array has more such dimensions than the result, the function receives nested lists.
     """
     axes = (*batch, *_sample_axes(len(shape)))
     names = [
@@ -141,7 +141,7 @@ def _sizes(function: LazyFunction, name: str, x: Any) -> Mapping[str, int]:
 
 
 def _shape_only(x: Any, sizes: Mapping[str, int]) -> Any:
-    """Return an array of dtype object with the shape of a lazy array, without memory for elements; else the value.
+    """Return an object array with the shape of a lazy array, without memory for elements; other values unchanged.
 
     Dimensions of unknown length become 1.  A value in a dict by joint retains only the dimensions of one sample.
     """
@@ -159,7 +159,7 @@ def _type_only(x: Any) -> Any:
 
 @dataclass(frozen=True, slots=True)
 class _Slot:
-    """An argument, or a value in a dict, that is passed block by block: its index among these."""
+    """An argument, or a value in a dict, that is passed block by block: its index among all such values."""
 
     index: int
 
@@ -260,7 +260,7 @@ class _Block:
 
 
 class _Result:
-    """The selection of a result of a block, which is the only element of lists that are nested to a depth."""
+    """The selection of one result of a block; it is the only element of lists that are nested to a certain depth."""
 
     __slots__ = ("__name__", "_depth", "_index")
 

@@ -1,7 +1,7 @@
 """Functions of a robot with labelled arrays of xarray: `Robot.xarray`.
 
-The inputs and results of a function follow from its specification, so every function of a robot is here.  An argument
-is matched by the names of its dimensions and by their labels; the other dimensions are the batch.
+The inputs and results of a function follow from its specification, so every function of a robot is available.  An
+argument is matched by the names of its dimensions and by their labels; the other dimensions are the batch.
 """
 
 from __future__ import annotations
@@ -32,9 +32,9 @@ class LabelledFunctions:
     `xarray.DataArray`, or a `xarray.Dataset` if it has several results.  Results have the labels of joints, bodies,
     axes and so on as coordinates, and units as an attribute.
 
-    An argument is a DataArray with the dimension of its quantity ("coordinate" for q, "dof" for v, a and tau), in any
-    position.  Its labels may be in any order: they are matched with the robot's.  Its other dimensions are the batch,
-    and are matched by name between arguments.  A NumPy array (..., nq) is matched by position; its leading dimension is
+    An argument is a DataArray with the dimension of its quantity ("coordinate" for q, "dof" for v, a and tau) at any
+    axis.  Its labels may be in any order: they are matched with the robot's.  Its other dimensions are the batch, and
+    are matched by name between arguments.  A NumPy array (..., nq) is matched by position; its leading dimension is
     named "sample".  Arrays of Dask, with or without labels, give lazy results.
 
     Raises UnknownNameError for a label that the robot does not have, ValueError for labels that are missing or occur

@@ -42,9 +42,9 @@ POSE_REMEDY = "inverse_kinematics computes configurations for the pose of a fram
 
 
 def missing_joints(subject: KernelOwner, name: str, count: int) -> str:
-    """Return a hint on the joints that ``count`` elements of the quantity ``name`` leave out; "" without such joints.
+    """Return a hint with the joints that an array of ``count`` elements leaves out, or "" if there is no likely cause.
 
-    ``name`` is that of an argument, such as "q" or "tau".
+    ``name`` is the name of the argument, such as "q" or "tau".
     """
     quantity = quantity_of(name)
     parts = subject.parts(quantity)
@@ -83,18 +83,19 @@ class ArgumentReader:
     def prepared(self, arguments: Arrays) -> list[np.ndarray]:
         """Return the arguments as arrays of the right core shape; dicts by joint and names of configurations too.
 
-        Raises TypeError for another count, ValueError for a wrong type or shape, UnknownNameError for an unknown name.
+        Raises TypeError for a wrong number of arguments, ValueError for a wrong type or shape, UnknownNameError for an
+        unknown name.
         """
         arrays = [self._prepared(port, x) for port, x in self._by_port(arguments)]
         self._broadcast(arrays)
         return arrays
 
     def check_shapes(self, arguments: Arrays) -> None:
-        """Raise the errors of `prepared` for the shapes of arrays; their elements are neither converted nor read."""
+        """Raise the errors of `prepared` for wrong shapes; elements are neither converted nor read."""
         self._broadcast([self._prepared(port, x, _unread) for port, x in self._by_port(arguments)])
 
     def _by_port(self, arguments: Arrays) -> Iterable[tuple[Port, Any]]:
-        """Return pairs of port and argument.  Raises TypeError for another count."""
+        """Return pairs of port and argument.  Raises TypeError for a wrong number of arguments."""
         names = [port.name for port in self.inputs]
         return zip(self.inputs, in_order(self.label, names, arguments, {}), strict=True)
 
@@ -118,7 +119,7 @@ class ArgumentReader:
         return array
 
     def _hint(self, port: Port, array: np.ndarray) -> str:
-        """Return the likely intention of an array of another shape."""
+        """Return a hint on what the user probably meant by an array of the wrong shape."""
         if len(port.shape) != 1:
             return ""
         if port.shape == (1,):
@@ -223,8 +224,8 @@ class ArgumentReader:
     def on_manifold(self, arguments: Arrays) -> list[Any]:
         """Return the arguments with configurations slightly off their manifold normalized, with a warning.
 
-        Raises ValueError, with the joint's name and the value, if one is off by more than 1e-3, and for an element out
-        of its bounds.
+        Raises ValueError, with the joint's name and the value, for a configuration off its manifold by more than 1e-3,
+        and for an element out of its bounds.
         """
         self._refuse_out_of_bounds(arguments)
         by_name = {port.name: x for port, x in zip(self.inputs, arguments, strict=True)}
@@ -338,9 +339,9 @@ def scalar_array(expected: str, x: Any) -> np.ndarray:
 def stacked(subject: RobotOwner, quantity: Quantity, value: Any, array_of: ArrayOf = real_array) -> Any:
     """Return a configuration, rate or velocity from a dict by joint, or a named configuration; other values unchanged.
 
-    The value of a joint with one coordinate is a number or an array of any shape, a batch; other joints have their
-    coordinates in the last dimension.  Joints that a dict leaves out are at their zero.  A list with dicts or names
-    among its elements is a batch of them.
+    In a dict, the value of a joint with one coordinate is a number, or an array of any shape for a batch.  The last
+    dimension of other values has the joint's coordinates.  Joints that a dict leaves out are at their zero
+    configuration.  A list that contains dicts or names is a batch of configurations.
     """
     if isinstance(value, Mapping):
         return _of_joints(subject, quantity, value, array_of)

@@ -1,6 +1,7 @@
 """`check_function`: a function of a robot against the contract of `FunctionSpec`.
 
-The references are the algorithm on floats, in random states, and differences of the compiled function.
+Compiled values are compared with the algorithm on floats at random states, and compiled derivatives with finite
+differences of the compiled function.
 """
 
 from __future__ import annotations
@@ -23,12 +24,12 @@ _DIFFERENCES = 1e-4
 
 
 def check_function(robot: Any, name: str, *options: Any, tolerance: float = 1e-9, seed: int = 0) -> ContractReport:
-    """Check a robot's function, for example one of your own, against the contract of functions of a robot.
+    """Check a robot's function, for example one that you added, against the contract of functions of a robot.
 
-    ``options`` are the function's frame and options, as `Robot.compile` takes them, and ``seed`` is of the random
-    states.  Compiled code may differ from the algorithm on floats by ``tolerance``, relative to the largest element of
-    a result and at least to 1.  The report prints as a table; ``check_function(robot, name).raise_if_failed()`` is a
-    test.
+    ``options`` are the function's frame and options, as `Robot.compile` takes them, and ``seed`` selects the random
+    states at which it is checked.  Compiled code may differ from the algorithm on floats by ``tolerance``, relative to
+    the largest element of a result and at least to 1.  The report prints as a table; ``check_function(robot,
+    name).raise_if_failed()`` is a test.
     """
     trial, kind = _Trial(robot, name, options, np.random.default_rng(seed)), type(robot)
     return check_requirements(f"function {name} of {robot.name}", _requirements(tolerance), trial, kind, None)
@@ -74,7 +75,7 @@ class _Trial:
         return error / scale
 
     def moved(self, state: np.ndarray, steps: np.ndarray) -> np.ndarray:
-        """Return the flat states (n, size) that flat tangents (n, size in the tangent space) lead to from a state."""
+        """Return the flat states (n, size) at flat tangents (n, size in the tangent space) from a state."""
         result, start, used = [], 0, 0
         for quantity, array, tangent in zip(self.quantities, self.arrays, self.tangents, strict=True):
             size, width = array[0].size, tangent[0].size
@@ -117,7 +118,7 @@ def _float32(t: _Trial) -> list[float]:
 
 
 def _derivative(t: _Trial) -> list[float]:
-    """Return the errors of the directional derivatives of a function's results, against differences of the results.
+    """Return the errors of the directional derivatives of a function's results, against finite differences.
 
     Results in a manifold are left out, as their derivatives have another shape.
     """

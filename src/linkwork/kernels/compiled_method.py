@@ -1,8 +1,8 @@
 """Methods generated from their signatures: only a name, arguments and a docstring are written for each.
 
-The code of the method is generated from the signature, when the method is first accessed. A call with arrays only, and
-with required names, finds its kernel by one dictionary lookup; Python fills in each omitted keyword, so a call with
-keywords is passed on to a function that has them, which does one more lookup, with the options in the key.
+The code of the method is generated from the signature, when the method is first accessed. A call with arrays and
+required names only finds its kernel by one dictionary lookup.  A call with keywords goes to a second function, in which
+Python fills in omitted keywords.  That function does one more lookup, with the options in the key.
 
 `add_methods` composes a class of the methods of several others, which are imported when they are first accessed.
 """
@@ -33,8 +33,8 @@ F = TypeVar("F", bound=Callable[..., Any])
 class Stub:
     """A method that is generated from a function with only a signature and a docstring.
 
-    ``changed`` returns the method that takes the place of the generated one.  In a class with a table of functions the
-    method is generated at once.
+    ``changed`` is a function of the generated method; it returns the method that replaces it.  In a class with a table
+    of functions the method is generated at once.
     """
 
     def __init__(self, stub: Any, changed: Callable[[Any], Any]) -> None:
@@ -55,15 +55,15 @@ def computed(stub: F) -> F:
 
 
 def computed_through(changed: Callable[[Any], Any]) -> Callable[[F], F]:
-    """Return the decorator of a stub whose generated method is passed to a function, which returns the final one."""
+    """Return a decorator of stubs: ``changed`` receives the generated method, and returns the final method."""
     return lambda stub: cast(Any, Stub(stub, changed))
 
 
 def add_methods(whole: type[Any], homes: Mapping[str, str]) -> None:
-    """Add to the first base of a class the attributes of classes of methods, which are imported at the first access.
+    """Add attributes that other classes define to the first base of a class; they are imported at the first access.
 
-    There users can replace and delete them as inherited methods.
-    ``homes`` has the names of the attributes for each class of methods, in one string.
+    Users can replace and delete them as inherited methods.  ``homes`` maps the path of each class of methods to the
+    names of its attributes, in one string.
     """
     for home, names in homes.items():
         for name in names.split():
@@ -97,9 +97,9 @@ _MISSING = object()  # default of required arguments, which kernels refuse
 def method_of(row: FunctionSpec, stub: F) -> F:
     """Return the method of a robot's function.
 
-    Its parameters are the function's inputs and required options, and by keyword the other options, optional inputs,
-    ``wrenches`` (or another external input) with ``expressed_in``, and ``out``. Arguments that the stub's docstring
-    does not mention are explained at its end. Raises TypeError for other parameters.
+    The method's parameters are the function's inputs and required options.  Keyword parameters are the other options,
+    optional inputs, ``wrenches`` (or another external input) with ``expressed_in``, and ``out``. Arguments that the
+    stub's docstring does not mention are explained at its end. Raises TypeError for other parameters.
     """
     name = row.name
     parameters = inspect.signature(stub).parameters

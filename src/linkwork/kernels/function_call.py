@@ -1,8 +1,8 @@
 """The call of one function: its kernel, and checks of arguments that the kernel does not accept.
 
-Plain arrays of one sample use the compiled single call without these checks. Compiled code counts the calls in which it
-met a number that is not finite, a configuration off its manifold or, where that matters, singular coordinates; only if
-a count has grown are the arguments searched. With ``out=`` they are searched before anything is written.
+Plain arrays of one sample use the compiled single call without these checks. Compiled code counts the calls with a
+number that is not finite, with a configuration off its manifold or, where that matters, with singular coordinates.  The
+arguments are searched only if a count has grown.  With ``out=`` they are searched before anything is written.
 
 On symbols, inside a function that is being traced, the function's algorithm runs directly, without a kernel. The trace
 detects common work, since equal expressions are one node; so a function that calls several methods of a robot becomes
@@ -46,8 +46,8 @@ def checked(
     It converts dicts to arrays, explains errors in arguments, refuses values that are not finite, and normalizes
     configurations slightly off their manifold.
 
-    The single call is compiled at once, unless there is ``for_single``: the first call with one sample then calls it,
-    for the function to use in the place of this one.
+    Without ``for_single``, the code for one sample is compiled at once.  Otherwise the first call with one sample calls
+    ``for_single``, which returns the function that replaces this one.
     """
     row, state, general, run = request.spec, call_state(kernel), general_call(kernel), batch_call(kernel)
     reader = ArgumentReader(subject, row.name, kernel.inputs, kernel.outputs)

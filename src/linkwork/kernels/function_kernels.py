@@ -48,7 +48,7 @@ CACHED = 512  # kernels that are stored for joints of equal types
 def compile_requests(subject: KernelOwner, name: str, requests: Mapping[str, Request]) -> Kernel:
     """Compile one kernel for several functions, with outputs by name; common work is done once.
 
-    Its inputs are those of all functions, in the order of `QUANTITIES`.
+    The kernel's inputs are the inputs of all functions, in the order of `QUANTITIES`.
     """
     if has_symbols(subject):
         raise TypeError(

@@ -70,7 +70,7 @@ class Request:
 
     @property
     def label(self) -> str:
-        """The function's name and, if it has one, its frame's: letters, digits and underscores."""
+        """The function's name, followed by its frame's name if it has a frame; only letters, digits and underscores."""
         return letters("_".join([self.spec.name, *(v for key, v in self.options if key in _NAMING and type(v) is str)]))
 
 
@@ -131,7 +131,7 @@ def read_request(subject: KernelOwner, requested: Any, optional_inputs: tuple[st
 
 
 def _acted_on(subject: KernelOwner, row: FunctionSpec, wrenches: Any) -> tuple[tuple[str, str], ...]:
-    """Return the frames on which wrenches act with those in which they are expressed, sorted by name."""
+    """Return pairs of the frame on which a wrench acts and the frame in which it is expressed, sorted by name."""
     if wrenches is None:
         return ()
     if isinstance(wrenches, str) or not isinstance(wrenches, (Mapping, Sequence)):
@@ -170,8 +170,8 @@ def read_requests(subject: KernelOwner, caller: str, functions: Any) -> dict[str
 def labelled(caller: str, requests: Sequence[Request]) -> dict[str, Request]:
     """Return requests by the names of their outputs.
 
-    An output has the function's name, or the function's and the frame's if the function is requested several times.
-    Raises ValueError if two outputs would have the same name.
+    An output has the function's name; if the function is requested several times, the frame's name follows. Raises
+    ValueError if two outputs would have the same name.
     """
     names = [request.spec.name for request in requests]
     labelled: dict[str, Request] = {}

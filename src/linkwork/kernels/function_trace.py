@@ -49,7 +49,8 @@ class Traced(NamedTuple):
 def input_ports(subject: KernelOwner, requests: Mapping[str, Request]) -> tuple[Port, ...]:
     """Return the inputs of all functions, without duplicates.
 
-    The inputs of one function are in its own order, those of several functions in the order of the table of quantities.
+    Inputs of a single function are in the order of its arguments.  Inputs of several functions are in the order of the
+    table of quantities.
     """
     by_input = {name: request for request in requests.values() for name in request.inputs}
     if len(requests) > 1:
@@ -87,7 +88,7 @@ def parameter_ports(subject: KernelOwner, requests: Mapping[str, Request]) -> di
 
 
 def output_ports(subject: KernelOwner, requests: Mapping[str, Request]) -> tuple[Port, ...]:
-    """Return the results by name; those of a function with several results begin with its name."""
+    """Return the results by name; for a function with several results, each name begins with the function's name."""
     return tuple(port for key, request in requests.items() for port in _outputs(subject, key, request, len(requests)))
 
 
@@ -183,8 +184,8 @@ def traced(
 ) -> Traced:
     """Run the algorithms on symbols.
 
-    ``watched`` may replace the object that an algorithm walks over, to observe it. With ``by_rules``, results have the
-    rules of differentiation of their functions.
+    ``watched`` may replace the tree or joint that an algorithm walks over, to record its walks. With ``by_rules``,
+    results have the rules of differentiation of their functions.
     """
     graph = Graph()
     inputs = [(port, graph.inputs(port.name, port.shape)) for port in input_ports(subject, requests)]
@@ -252,8 +253,8 @@ def _refuse_unused(
 def _guards(subject: KernelOwner, requests: Mapping[str, Request], symbols: Mapping[str, list[Symbol]]) -> list[Any]:
     """Return the guards, which are positive for invalid or singular configurations.
 
-    They compare distances from manifolds with the tolerance, bounds, and, where it matters, regularity with its
-    threshold.
+    Guards compare the distance from the manifold with its tolerance, elements with the bounds of their quantity, and,
+    for functions that need regular coordinates, regularity with its threshold.
     """
     checked = dict.fromkeys(name for r in requests.values() if not r.spec.any_configuration for name in r.inputs)
     singular = {name for r in requests.values() if r.spec.requires_regular_coordinates for name in r.inputs}

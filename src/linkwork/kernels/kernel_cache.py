@@ -1,6 +1,6 @@
-"""A thread-safe cache of expensive objects, each created once whatever number of threads request it.
+"""A thread-safe cache of expensive objects; each is created only once, even if several threads request it.
 
-An object that was made with functions of users is made again when what they read has changed.
+An object that was created with users' functions is created again if values that these functions read have changed.
 """
 
 from __future__ import annotations

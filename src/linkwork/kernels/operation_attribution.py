@@ -22,7 +22,7 @@ ELSEWHERE = -1  # index of code outside of bodies and walks
 class Watch:
     """A record of the body for which an algorithm creates each node of a graph.
 
-    The recorded body and walk hold from one recorded node to the next.
+    A recorded body and walk apply to all nodes from this record to the next.
     """
 
     def __init__(self, graph: Graph) -> None:
@@ -72,7 +72,7 @@ def marked(walked: Any, graph: Graph) -> Any:
 
 
 class _WatchedTree:
-    """A tree, for algorithms, that records the body that they are at."""
+    """A tree that is passed to algorithms, and records the body that an algorithm currently processes."""
 
     def __init__(self, tree: Tree, watch: Watch) -> None:
         self._tree, self._watch = tree, watch

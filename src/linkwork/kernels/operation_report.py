@@ -1,7 +1,7 @@
 """Origin of the operations of a robot's compiled function: which body, and which walk over the tree.
 
-`Watch` records the body that every node of the trace was created for. An operation that several bodies need counts
-where it was first created; operations that no result needs do not count.
+`Watch` records the body that every node of the trace was created for. An operation that several bodies need is
+attributed to the body for which it was first created.  Operations that no result needs are not counted.
 """
 
 from __future__ import annotations
@@ -85,7 +85,7 @@ def report_operations(robot: Any, function: Any) -> OperationReport:
 
 
 def _work(counts: Mapping[int, Counter[str]], walks: Sequence[int]) -> OperationCount:
-    """Return the operation counts of one rigid body: of each kind, and the arithmetic in each pass over all bodies.
+    """Return a rigid body's operation counts, by kind of operation, and its arithmetic in each pass.
 
     ``counts`` are the body's operations of each kind, by the index of the pass to which they belong. ``walks`` are the
     indices of the passes that are reported.

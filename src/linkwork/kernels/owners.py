@@ -58,7 +58,7 @@ NONE: ParameterValues = MappingProxyType({})
 
 
 class KernelOwner(Protocol):
-    """Owner of functions that kernels compute: a robot or a joint."""
+    """Protocol of a robot or a joint, whose functions kernels compute."""
 
     kind: str  # "robot" or "joint"
 
@@ -79,9 +79,9 @@ class KernelOwner(Protocol):
         """Sizes such as nq and nv, by the names that shapes of arrays use."""
 
     def parts(self, quantity: Quantity) -> Sequence[Part]:
-        """Return the joints whose elements an array of this quantity consists of, with their slices.
+        """Return the joints that have elements in an array of this quantity, each with its slice.
 
-        It is empty for arrays that are not divided by joint.
+        The result is empty for arrays that are not divided by joint.
         """
 
     @property
@@ -111,7 +111,7 @@ class KernelOwner(Protocol):
     ) -> tuple[str, ...] | None:
         """Return everything that programs of these functions depend on, as texts.
 
-        The result is None if they depend on code that is not linkwork's.
+        The result is None if the programs depend on code that is not linkwork's.
         """
 
 
@@ -229,7 +229,7 @@ class RobotOwner:
     def _check_velocity(self, option: Option, name: Any) -> None:
         """Raise an error unless the name is that of one coordinate of v.
 
-        It is UnknownNameError for an unknown name, and ValueError for a joint that has several coordinates of v.
+        The error is UnknownNameError for an unknown name, and ValueError for a joint that has several coordinates of v.
         """
         if len(index_of(self.tree, "v", (name,))) != 1:
             body = self.tree.bodies[self.tree.joint_index(name)]
@@ -280,7 +280,7 @@ class RobotOwner:
 
 @dataclass(frozen=True)
 class JointOwner:
-    """A joint as the owner of its functions; those between its own frames do not depend on its placement."""
+    """A joint as the owner of its functions; functions between its own frames do not depend on its placement."""
 
     name: str
     site: PlacedJoint
@@ -360,7 +360,7 @@ def _constrained(tree: Tree) -> tuple[str, ...]:
 
 
 def _all_of(tree: Tree) -> tuple[str, str]:
-    """Return texts of everything that parameters may replace, and of the welds between links."""
+    """Return a text of all values that parameters may replace, and a text of the welds between links."""
     frames = [(f.name, f.body, _elements(f.placement), f.inertia, f.fixed_joint, f.welded_to) for f in tree.frames]
     joints = [(b.name, b.joint_name, b.links, b.damping, b.friction, b.dynamics, b.drive) for b in tree.bodies]
     return repr((frames, tree.points, tree.directions)), repr(joints)

@@ -1,4 +1,4 @@
-"""Convex quadratic programs: on symbols part of the traced function, on numbers a kernel for each size."""
+"""Convex quadratic programs: part of the traced function on symbols, and a kernel for each problem size on numbers."""
 
 from __future__ import annotations
 
@@ -48,8 +48,8 @@ def quadratic_program(
 ) -> QuadraticSolution:
     """Minimize ½ xᵀHx + gᵀx subject to lower ≤ A x ≤ upper and x_lower ≤ x ≤ x_upper.
 
-    H (..., n, n) is symmetric and positive semidefinite, and may be zero: its lower triangle is read. g is (..., n), A
-    (..., m, n); bounds of constraints are (..., m) and of x (..., n), or one number for all. Omitted and infinite
+    H (..., n, n) is symmetric and positive semidefinite, and may be zero; only its lower triangle is read. g is (...,
+    n), A (..., m, n); bounds of constraints are (..., m) and of x (..., n), or one number for all. Omitted and infinite
     bounds are absent; a lower bound equal to the upper one is an equality constraint. Leading dimensions are a batch
     and broadcast. The solution has the ``status`` of each sample, 0 where it is solved: see `QuadraticSolution`.
 

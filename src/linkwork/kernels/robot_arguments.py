@@ -79,8 +79,8 @@ def stacked_by_joint(
 ) -> Any:
     """Return a dict by joint of values of q, v or tau as an array (..., nq) or (..., nv); other values unchanged.
 
-    Joints that the dict leaves out are at their zero.  The name of a configuration is accepted as q.  Raises
-    ValueError, and UnknownNameError for an unknown joint or configuration.
+    Joints that the dict leaves out are at their zero configuration, or have zero rates and forces.  The name of a
+    configuration is accepted as q.  Raises ValueError, and UnknownNameError for an unknown joint or configuration.
     """
     if not isinstance(value, (Mapping, str, list, tuple)):
         return value
@@ -106,8 +106,9 @@ def by_joint(
 ) -> np.ndarray:
     """Return a value (nv,) for each coordinate of v, finite unless ``infinite``.
 
-    ``value`` is one number for all, an array (nv,), or a dict by joint or coordinate of v, whose other entries have the
-    ``default``. ``least`` is an inclusive and ``above`` an exclusive lower bound.
+    ``value`` is one number for all coordinates, an array (nv,), or a dict by joint or coordinate of v.  Coordinates
+    that the dict leaves out have the value ``default``. ``least`` is an inclusive and ``above`` an exclusive lower
+    bound.
     """
     result = np.array(np.broadcast_to(default, tree.nv), dtype=float)
     if isinstance(value, Mapping):
@@ -149,8 +150,8 @@ def _values(
 def read_limits(caller: str, robot: Any, position_limits: Any) -> tuple[np.ndarray, np.ndarray]:
     """Return lower and upper bounds of q: the robot's by default; infinite for False.
 
-    Given bounds are two arrays (nq,), or a dict of pairs by joint or coordinate, combined with the robot's.  Raises
-    ValueError for an empty range, UnknownNameError for an unknown name.
+    ``position_limits`` may be two arrays (nq,), or a dict of pairs (lower, upper) by joint or coordinate, which are
+    combined with the robot's limits.  Raises ValueError for an empty range, UnknownNameError for an unknown name.
     """
     lower, upper = np.array(robot.lower, dtype=float), np.array(robot.upper, dtype=float)
     if position_limits is False:
@@ -212,7 +213,7 @@ Size = int | tuple[int, ...] | None
 def generator_of(rng: np.random.Generator | None, seed: int | None) -> np.random.Generator:
     """Return the given generator, one with the seed, or a new one.
 
-    Raises TypeError for an integer, which could be a seed or a size, and if both are given.
+    Raises TypeError if ``rng`` is an integer, which could be a seed or a size, and if both arguments are passed.
     """
     if rng is not None and not isinstance(rng, np.random.Generator):
         if isinstance(rng, (int, np.integer)):

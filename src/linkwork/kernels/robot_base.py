@@ -91,7 +91,7 @@ class RobotBase:
     def configuration_space(self) -> Space:
         """The space of configurations: in `linkwork.compile`, the shape of an input that is a configuration.
 
-        Derivatives of the kernel by that input are then by its tangent vector, of size nv.
+        The kernel is then differentiated with respect to the tangent vector of that input, of size nv.
         """
         return configuration_space(self._subject)
 
@@ -114,9 +114,9 @@ class RobotBase:
     def _call_method(
         self, name: str, arrays: tuple[Any, ...], options: dict[str, Any], optional_inputs: dict[str, Any], out: Any
     ) -> Any:
-        """Call a method that has no stored call for these arguments.
+        """Call a method for whose arguments no compiled call is stored.
 
-        That is the first call, and any call with lists among its options, optional inputs or wrenches.
+        No call is stored before the first call, and for lists among options, optional inputs or wrenches.
         """
         row = self._subject.rows[name]
         for option in row.options:
@@ -178,7 +178,7 @@ class RobotBase:
 
 
 def _call_of_single(reference: ReferenceType[RobotBase], request: Request) -> Callable[..., np.ndarray] | None:
-    """Compile the single call of a method, and replace the previous call by it; None without the robot."""
+    """Compile a method's call for one sample, and replace the previous call; None if the robot is deleted."""
     robot = reference()
     if robot is None:
         return None

@@ -76,7 +76,7 @@ def is_rigid(X: np.ndarray) -> bool:
 
 
 def is_like_pose(value: Any) -> bool:
-    """Return True for a `Pose`, or a matrix (4, 4) that is a pose within 0.01; four configurations are none."""
+    """Return True for a `Pose`, or a matrix (4, 4) that is a pose within 0.01, and not four configurations."""
     if isinstance(value, Pose):
         return True
     X = as_float_array(value)
@@ -84,7 +84,7 @@ def is_like_pose(value: Any) -> bool:
 
 
 def is_like_rotation(value: Any) -> bool:
-    """Return True for matrices (..., 3, 3) that are rotations within 0.01; three positions are none."""
+    """Return True for matrices (..., 3, 3) that are rotations within 0.01, and not three positions."""
     R = as_float_array(value)
     if R is None or R.shape[-2:] != (3, 3):
         return False

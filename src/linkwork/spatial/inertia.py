@@ -16,7 +16,7 @@ __all__ = ["ArticulatedInertia", "Inertia"]
 
 @dataclass(frozen=True, slots=True)
 class Inertia:
-    """Inertia of a rigid body about a frame's origin O: ten elements, each additive over bodies.
+    """Inertia of a rigid body about a frame's origin O: ten elements, which add up over the parts of a body.
 
     ``mass`` m [kg]; ``moment`` m·c [kg m], with the centre of mass c relative to O; ``about`` the rotational inertia
     about O [kg m²].
@@ -86,7 +86,7 @@ class Inertia:
         return Inertia(self.mass - other.mass, self.moment - other.moment, self.about - other.about)
 
     def __matmul__(self, V: Motion) -> Force:
-        """Return I V, the momentum of a body with twist V (RBDA 2.62): (J ω + h × v; m v − h × ω)."""
+        """Return I V = (J ω + h × v; m v − h × ω), the momentum of a body with twist V, with h = m c (RBDA 2.62)."""
         h = self.moment
         return Force(self.about @ V.angular + h.cross(V.linear), V.linear * self.mass - h.cross(V.angular))
 
@@ -120,9 +120,9 @@ class ArticulatedInertia:
     def freed(self, S: Motion, U: Force, D_inv: Any, alone: bool = True) -> ArticulatedInertia:
         """Return I − U Uᵀ/D, the apparent inertia through a joint that is free along S (RBDA 7.43).
 
-        U = I S and D = S·U, with the inverse ``D_inv``.  The result does not resist motion along S.  If S is a
-        coordinate direction, its row and column are exactly zero and are not computed.  Set ``alone`` to False if D has
-        terms in addition to S·U; then that row and column are computed.
+        U = I S, D = S·U, and ``D_inv`` = D⁻¹.  The result does not resist motion along S.  If S is a coordinate
+        direction, its row and column are exactly zero and are not computed.  Set ``alone`` to False if D has terms in
+        addition to S·U; then that row and column are computed.
         """
         J, H, M = self.angular, self.coupling, self.linear
         scaled = U * D_inv

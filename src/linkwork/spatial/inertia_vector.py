@@ -3,8 +3,8 @@
     π = (m, h_x, h_y, h_z, J_xx, J_xy, J_xz, J_yy, J_yz, J_zz)
 
 are the elements of an `Inertia`: mass, first moments h = m c and rotational inertia J, about a frame's origin in its
-axes.  Momentum, energy and the wrench on a body are linear in π.  So each is a row times π; an element of the row is
-the value for a body with this parameter 1 and the others 0.
+axes.  Momentum, energy and the wrench on a body are linear in π.  So each of them is a row vector times π.  An element
+of the row vector is the value for a body with this parameter 1 and the others 0.
 
 The pseudo-inertia P = ∫ (r; 1) (r; 1)ᵀ dm is a symmetric 4 × 4 matrix of the second moments of mass Σ = ½ tr(J) 1 − J,
 h and m.  A distribution of mass with the parameters π exists if and only if no eigenvalue of P is negative.  Each
@@ -51,7 +51,7 @@ _UNIT = [Inertia.of_parameters([1.0 if k == j else 0.0 for j in range(10)]) for 
 
 
 def unit_wrenches(motion: RigidMotion) -> list[Force]:
-    """Return, for each inertial parameter, the wrench on a body with this motion if it is 1 and all others are 0.
+    """Return, for each inertial parameter, the wrench on a body with this motion if that parameter is 1, all others 0.
 
     The sum of these wrenches, weighted by the parameters π, is the wrench (n; f) on a body: f = m p̈ + Ω h,  n = h ×
     p̈ + J ω̇ + ω × J ω.
@@ -64,12 +64,12 @@ def unit_wrenches(motion: RigidMotion) -> list[Force]:
 
 
 def unit_momenta(V: Motion) -> list[Force]:
-    """Return, for each inertial parameter, the momentum at a twist V if it is 1 and all others are 0."""
+    """Return, for each inertial parameter, the momentum at a twist V if that parameter is 1 and all others are 0."""
     return [unit @ V for unit in _UNIT]
 
 
 def unit_energies(V: Motion) -> list[Any]:
-    """Return, for each inertial parameter, the kinetic energy at a twist V if it is 1 and all others are 0.
+    """Return, for each inertial parameter, the kinetic energy at a twist V if that parameter is 1 and all others are 0.
 
     The energy of a body is ½ m v·v + h·(v × ω) + ½ ω·J ω.
     """

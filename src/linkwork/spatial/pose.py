@@ -133,9 +133,9 @@ class Pose(_Transform):
 class InversePose(_Transform):
     """Inverse X_ba of a pose, stored as the rotation and the translation of X_ab.
 
-    It acts as Rᵀ(· − p), which is cheaper than computing Rᵀp.  Its own rotation is that of ``formed``.
+    It maps r to Rᵀ(r − p), which is cheaper than computing Rᵀp.  `formed` returns the same transform as a `Pose`.
 
-    These are ``rotation_ab`` and ``translation_ab``.
+    The rotation R and the translation p of X_ab are ``rotation_ab`` and ``translation_ab``.
     """
 
     rotation_ab: Rotation

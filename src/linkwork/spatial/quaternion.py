@@ -50,7 +50,7 @@ class Quaternion:
 
     @staticmethod
     def of(R: Rotation) -> Quaternion:
-        """Return one of the two unit quaternions of a rotation R, by the formula with a large divisor.
+        """Return one of the two unit quaternions of a rotation R, by that of four formulas whose divisor is large.
 
         Source: Shepperd, Quaternion from rotation matrix, J. Guidance and Control 1 (3), 1978; the choice by signs is
         Day's, Converting a rotation matrix to a quaternion, 2015.
@@ -185,8 +185,8 @@ def _cotangent_series() -> list[float]:
 class MRP:
     """Modified Rodrigues parameters σ (``sigma``) of a rotation: tan(θ/4) times the axis, with the angle θ.
 
-    They are a unit quaternion's vector part divided by 1 + w.  σ and its shadow −σ/|σ|² are the same rotation.  The
-    rotation by at most half a revolution has |σ| ≤ 1; σ is infinite for a full revolution.
+    They are a unit quaternion's vector part divided by 1 + w.  σ and its shadow −σ/|σ|² represent the same rotation.
+    For angles of at most half a revolution |σ| ≤ 1; σ is infinite for a full revolution.
     """
 
     sigma: Vec3

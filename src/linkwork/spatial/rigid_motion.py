@@ -19,9 +19,9 @@ Dynamics Essentials, 2024, footnote 2, which has ω × V once and omits V̇ and 
 section 2.8.
 
 `MovingInertia` is the inertia of moving masses about a point, and its rate, for Coriolis matrices and momentum rates.
-The masses are at r from a point O and move with ṙ relative to it.  Ten elements are their inertia; twelve more describe
-its change: ḣ = ∫ρ ṙ and P = ∫ρ ṙ rᵀ.  A joint that carries all masses moves the mass at r with J = s_v + s_ω × r per
-unit of its velocity.  So the integrals
+The masses are at r from a point O and move with ṙ relative to it.  Ten elements are the inertia of the masses; twelve
+more describe its rate: ḣ = ∫ρ ṙ and P = ∫ρ ṙ rᵀ.  A joint that carries all masses moves the mass at r with J = s_v +
+s_ω × r per unit of its velocity.  So the integrals
 
     ∫ρ J,    ∫ρ r × J    (momentum),     ∫ρ J̇,    ∫ρ r × J̇,    ∫ρ ṙ × J    (its change)
 
@@ -201,7 +201,8 @@ class JointMomentum:
     def transformed(self, X: Pose, velocity: Vec3) -> JointMomentum:
         """Return the same momentum and its rate about another frame's origin, in that frame's axes.
 
-        X is the pose of this frame in the other one, and ``velocity`` that of its origin, in the other's axes [m/s].
+        X is the pose of this frame in the other frame.  ``velocity`` is the velocity of this frame's origin, in the
+        other frame's axes [m/s].
         """
         momentum: Force = X @ self.momentum
         return JointMomentum(
@@ -247,8 +248,8 @@ class MovingInertia:
     def transformed(self, X: Pose, velocity: Vec3) -> MovingInertia:
         """Return the inertia of the same masses about another frame's origin, in that frame's axes.
 
-        X, with the translation p, is the pose of this frame in the other one, and ``velocity`` = ṗ that of its origin,
-        in the other's axes: ∫ρ (ṙ + ṗ)(r + p)ᵀ = P + ḣ pᵀ + ṗ (h + m p)ᵀ.
+        X, with the translation p, is the pose of this frame in the other frame.  ``velocity`` ṗ is the velocity of this
+        frame's origin, in the other frame's axes: ∫ρ (ṙ + ṗ)(r + p)ᵀ = P + ḣ pᵀ + ṗ (h + m p)ᵀ.
         """
         inertia: Inertia = X @ self.inertia
         rate = X.rotation @ self.moment_rate

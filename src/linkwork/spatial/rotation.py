@@ -114,7 +114,7 @@ class Rotation:
     def is_turn(self) -> bool:
         """True if the rotation maps a coordinate axis to a coordinate axis, known at trace time.
 
-        Such a rotation is one about a coordinate axis, up to a permutation of the axes and their directions.
+        Such a rotation equals a rotation about a coordinate axis, up to a permutation of the axes and their directions.
         """
         return AxisRotation.of(self.rows()) is not None
 
