@@ -195,6 +195,22 @@ def test_pictures_of_pendulums_are_in_their_plane_with_one_scale_and_the_pivot()
 
 
 @pytest.mark.slow(every=3)
+def test_pictures_of_legged_robots_are_large_and_not_cut():
+    """Legs within 0.5 rad of the neutral configuration stay in the image, at any heading and position."""
+    pytest.importorskip("matplotlib")
+    robot, rng = lw.load("quadruped", floating_base=True), np.random.default_rng(2)
+    for size, least in (((320, 320), 0.5), ((480, 160), 0.5), ((160, 400), 0.5)):
+        q = robot.neutral()
+        q[:4] = np.array([1.0, 0.0, 0.0, rng.uniform(-1.0, 1.0)])
+        q[4:7], q[7:] = rng.uniform(-5.0, 5.0, 3), rng.uniform(-0.5, 0.5, 12)
+        (image,) = robot_frames(robot, robot.normalize(q)[None], size=size)
+        rows, columns = np.nonzero((image != 255).any(axis=-1))
+        shares = np.ptp(columns) / size[0], np.ptp(rows) / size[1]
+        assert max(shares) > least, shares
+        assert rows.min() > 0 and rows.max() < size[1] - 1 and columns.min() > 0 and columns.max() < size[0] - 1, size
+
+
+@pytest.mark.slow(every=3)
 def test_pictures_of_environments_show_ground_obstacles_and_goals():
     pytest.importorskip("matplotlib")
     robot = lw.load("quadruped", floating_base=True)

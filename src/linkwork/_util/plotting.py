@@ -1,4 +1,4 @@
-"""matplotlib axes and the shared style of plots: colours, lines by time, labels with units, legends and shaded limits.
+"""matplotlib axes and the shared style of plots: colours, lines over time, axis labels, legends and shaded limits.
 
 The colours are those of Okabe and Ito (2008), "Color universal design", which people with colour-blindness tell apart.
 After the last colour the line style changes.  Names of robots' joints and frames are shown as they are: matplotlib
@@ -25,6 +25,7 @@ __all__ = [
     "GREEN",
     "GREY",
     "ORANGE",
+    "SHARED_ZOOM",
     "VERMILION",
     "Panels",
     "add_legend",
@@ -49,6 +50,7 @@ SKY, ORANGE, BLACK, GREY = "#56b4e9", "#e69f00", "#333333", "#8c8c8c"
 COLORS = (BLUE, VERMILION, GREEN, PURPLE, SKY, ORANGE, BLACK)
 FRAME_COLORS = (VERMILION, GREEN, BLUE)  # axes x, y, z
 
+SHARED_ZOOM = 1.4  # of three-dimensional axes with one scale
 _DASHES: tuple[Any, ...] = ("-", "-.", ":", (0, (6, 1, 1, 1, 1, 1)))  # "--" is the style of limits
 _LINE_WIDTH = 1.5  # [points]
 _MAX_LEGEND = 18  # lines above which there is no legend: 12 joints and a floating base have one
@@ -218,10 +220,10 @@ def _labelled(axis: Any) -> tuple[list[Any], list[str]]:
 
 
 def shade_limits(axis: Any, lines: Sequence[np.ndarray], lower: np.ndarray, upper: np.ndarray) -> None:
-    """Draw a dashed line at each limit that its line comes near to, and shade a strip beyond it.
+    """Draw a dashed line at each limit that a curve comes near to, and shade a strip beyond the limit.
 
-    ``lower``, ``upper`` (n,) are the limits of n ``lines``, in the order of their colours.  A limit of several lines is
-    grey.
+    ``lower``, ``upper`` (n,) are the limits of n curves ``lines``, in the order of their colours.  A limit that several
+    curves share is grey.
     """
     bottom, top = axis.get_ylim()
     room = _NEAR * max(top - bottom, 1e-12)
@@ -252,7 +254,7 @@ def mark_times(axis: Any, times: Iterable[float]) -> None:
 
 
 def label_time(axes: Any, label: str = "t [s]") -> None:
-    """Label the time axis of the lowest axes of a column."""
+    """Label the time axis of the bottom axes in a column of axes."""
     for axis in np.atleast_1d(np.atleast_1d(axes)[-1]):
         axis.set_xlabel(label)
 
@@ -272,9 +274,9 @@ def equal_scales(axes: Any) -> None:
 
 
 def _move_labels_of_flat_view(axes: Any, extents: Sequence[float]) -> None:
-    """Place labels of axes that are seen along one of their directions, which has no ticks, as in a square picture.
+    """Place the labels of three-dimensional axes in a view along one axis, which has no ticks, as in a square picture.
 
-    matplotlib's distances of labels are shares of the box across the axis, so labels overlap beside a narrow box.
+    matplotlib places labels at a fraction of the box's width, so labels overlap beside a narrow box.
     """
     shown = [k for k, axis in enumerate((axes.xaxis, axes.yaxis, axes.zaxis)) if len(axis.get_ticklocs())]
     if len(shown) != 2:
@@ -299,4 +301,4 @@ def share_scale(axes: Any) -> None:
     for axis in axes:
         for k, name in enumerate("xyz"):
             getattr(axis, f"set_{name}lim")(middle[k] - half, middle[k] + half)
-        axis.set_box_aspect((1.0, 1.0, 1.0), zoom=1.4)
+        axis.set_box_aspect((1.0, 1.0, 1.0), zoom=SHARED_ZOOM)

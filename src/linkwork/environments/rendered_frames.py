@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from linkwork._util.plotting import VERMILION, pyplot, share_scale
+from linkwork._util.plotting import SHARED_ZOOM, VERMILION, pyplot, share_scale
 from linkwork._util.user_frames import levels_up
 from linkwork._util.validation import integer
 from linkwork.errors import PictureWarning, UnknownNameError
@@ -79,8 +79,12 @@ def robot_frames(
             if isinstance(part, ContactGround):
                 _draw_ground(axes, np.array(part.normal), part.height)
         axes.set_axis_off()
-        axes.auto_scale_xyz(*_reached_box(robot, configuration).T, had_data=True)
+        centers, radii = _reached_balls(robot, configuration)
+        axes.auto_scale_xyz(*np.concatenate([centers - radii, centers + radii]).T, had_data=True)
         share_scale([axes])
+        _fill(axes, centers, radii)
+        for artist in (*axes.lines, *axes.collections):
+            artist.set_clip_on(False)  # of the square in the middle, which matplotlib leaves of a wide or tall figure
         canvas.draw()
         frames.append(np.array(canvas.buffer_rgba())[..., :3])
     if notes:
@@ -88,30 +92,54 @@ def robot_frames(
     return tuple(frames)
 
 
+_FILLED = 0.95  # share of an image that a robot in all its configurations fills
+
+
+def _fill(axes: Any, centers: np.ndarray, radii: np.ndarray) -> None:
+    """Enlarge the picture of axes, which fill their figure, so that balls (k, 3), (k, 1) [m] fill it."""
+    from mpl_toolkits.mplot3d.proj3d import proj_transform
+
+    axes.apply_aspect()
+    middle = np.array([np.mean(getattr(axes, f"get_{name}lim")()) for name in "xyz"])
+    step = float(np.ptp(axes.get_xlim())) / _SAMPLES  # [m]
+    points = np.concatenate([centers, middle + step * np.concatenate([np.zeros((1, 3)), np.eye(3)])])
+    x, y, _ = proj_transform(*points.T, axes.get_proj())
+    pixels = axes.transData.transform(np.stack([x, y], axis=-1))
+    scale = np.linalg.norm(pixels[-3:] - pixels[-4]) / (np.sqrt(2.0) * step)  # [1/m] of a parallel projection
+    half = 0.5 * np.array([axes.figure.bbox.width, axes.figure.bbox.height])
+    share = ((np.abs(pixels[:-4] - half) + scale * radii) / half).max()
+    axes.set_box_aspect((1.0, 1.0, 1.0), zoom=SHARED_ZOOM * _FILLED / share)
+
+
+_SWING = 0.5  # [rad] of the hinges of a robot with a floating base, in the box that a picture shows
 _SAMPLES = 64  # configurations that give the size of a picture
 
 
-def _reached_box(robot: Any, q: np.ndarray) -> np.ndarray:
-    """Return the corners (2, 3) of a box around the robot with its hinges at any angles [m].
+def _reached_balls(robot: Any, q: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Return centres (k, 3) and radii (k, 1) [m] of balls around the robot's shapes with its hinges at any angles.
 
-    So all frames of an episode have one scale.  Slides and joints with several coordinates keep their values in q.
+    So all frames of an episode have one scale.  Hinges of a robot with a floating base, such as those of legs, are
+    near the neutral configuration.  Slides and joints with several coordinates keep their values in q.
     """
     rng, tree = np.random.default_rng(0), robot.tree
+    is_free = any(body.joint.is_floating for body in tree.bodies)
+    middle, reach = (np.clip(robot.neutral(), robot.lower, robot.upper), _SWING) if is_free else (q, np.pi)
     samples = np.tile(q, (1 if tree.constraints else _SAMPLES, 1))
     for body, part in zip(tree.bodies, tree.q_slices, strict=True):
         if body.joint.q_units == ("rad",) and not tree.constraints:
-            low, high = np.clip([robot.lower[part], robot.upper[part]], q[part] - np.pi, q[part] + np.pi)
+            low, high = np.clip([robot.lower[part], robot.upper[part]], middle[part] - reach, middle[part] + reach)
             samples[:, part] = rng.uniform(low, high, (_SAMPLES, 1))
     X = np.concatenate([robot.forward_kinematics(samples), np.tile(np.eye(4), (len(samples), 1, 1, 1))], axis=1)
-    low, high = np.full(3, np.inf), np.full(3, -np.inf)
+    centers, radii = [], []
     for frame in tree.frames:
         balls = [g.shape.bounding_sphere for g in (*frame.visuals, *frame.collisions)]
         placements = [compose(frame.placement, g.origin) for g in (*frame.visuals, *frame.collisions)]
         known = [(P.point(ball[0]), ball[1]) for P, ball in zip(placements, balls, strict=True) if ball is not None]
         for center, radius in (*known, (frame.placement.translation, 0.0)):
             points = X[:, frame.body, :3, :3] @ np.array([*center], dtype=float) + X[:, frame.body, :3, 3]
-            low, high = np.minimum(low, points.min(axis=0) - radius), np.maximum(high, points.max(axis=0) + radius)
-    return np.stack([low, high])
+            centers.append(points)
+            radii.append(np.full((len(points), 1), radius))
+    return np.concatenate(centers), np.concatenate(radii)
 
 
 _GROUND_LINES = 7  # in each direction
