@@ -64,7 +64,7 @@ class Bushing(ForceElement):
 
     def __post_init__(self) -> None:
         for parameter in ("stiffness", "damping"):
-            expected = f"Bushing: {parameter}: expected a number >= 0, or 6 of them"
+            expected = f"Bushing: {parameter}: expected a number >= 0 of at most {LARGEST:.0e}, or 6 of them"
             values = checked_array(getattr(self, parameter), expected, (), (6,))
             if not (np.min(values) >= 0.0 and np.max(values) <= LARGEST):
                 raise ValueError(f"{expected}, got {getattr(self, parameter)!r}")

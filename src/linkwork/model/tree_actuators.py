@@ -228,7 +228,8 @@ def _on_manifold(caller: str, body: Body, values: Sequence[float]) -> tuple[floa
 
 def _finite(caller: str, values: Sequence[float], count: int) -> tuple[float, ...]:
     if len(values) != count or not all(is_real(x) and abs(x) <= LARGEST for x in values):
-        raise ValueError(f"{caller}: expected {count} finite number{'' if count == 1 else 's'}, got {shown(values)}")
+        expected = f"{count} finite number{'' if count == 1 else 's'} of at most {LARGEST:.0e}"
+        raise ValueError(f"{caller}: expected {expected}, got {shown(values)}")
     return tuple(float(x) for x in values)
 
 

@@ -159,7 +159,7 @@ def _read_values(caller: str, tree: Tree, p: Parameter, value: Any) -> Array:
     if result.ndim < len(shape) or result.shape[result.ndim - len(shape) :] != shape:
         raise ValueError(f"{expected}, got {value!r}")
     if not (np.abs(result) <= LARGEST).all():
-        raise ValueError(f"{expected}, finite, got {value!r}")
+        raise ValueError(f"{expected}, finite and of at most {LARGEST:.0e}, got {value!r}")
     if p.kind == "direction" and not np.allclose(np.linalg.norm(result, axis=-1), 1.0, rtol=0.0, atol=1e-9):
         raise ValueError(f"{expected}, got {value!r}: normalize it")
     if p.kind == "inertia":

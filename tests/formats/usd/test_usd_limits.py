@@ -71,6 +71,16 @@ def displaced(off: float) -> str:
 
 
 LIMITS = {
+    "farthest body": (stage(body("a", at(-1e20, 0.1, 0.2))), []),
+    "body too far": (stage(body("a", at(-1.000001e20, 0.1, 0.2))), ["NOT_FINITE"]),
+    "farthest shape": (
+        stage(body("a", "", collider("Cube", "s", CUBE + "\n" + at(-1e20, 0.1, 0.2)))),
+        ["magnitude"] * 3,
+    ),
+    "shape too far": (
+        stage(body("a", "", collider("Cube", "s", CUBE + "\n" + at(-1.1e20, 0.1, 0.2)))),
+        ["NOT_FINITE"] * 2,
+    ),
     "last column within rounding": (stage(body("a", matrix("5e-13"))), []),
     "last column beyond rounding": (stage(body("a", matrix("5e-12"))), ["ROTATION"]),
     "quaternion of single precision": (stage(body("a", turned("1.000009", "0"))), []),

@@ -44,7 +44,7 @@ def read_shape(reader: PrimReader, prim: Any, matrix: np.ndarray, *, collides: b
     """
     kind = str(prim.GetTypeName())
     if not (np.isfinite(matrix).all() and np.abs(matrix).max() <= LARGEST):
-        reader.error(prim, "NOT_FINITE", "the transform of the shape is not finite")
+        reader.error(prim, "NOT_FINITE", f"the transform of the shape is not finite, or beyond {LARGEST:.0e}")
         return None
     if abs(np.linalg.norm(matrix[:3, :3], axis=0)).min() == 0.0:
         reader.error(prim, "SCALE", "a scale of the shape is zero")

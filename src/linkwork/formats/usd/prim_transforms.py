@@ -87,7 +87,7 @@ class Transforms:
         linear, scale = matrix[:3, :3], np.linalg.norm(matrix[:3, :3], axis=0)
         identity = RigidPart(Pose.identity(), np.ones(3))
         if not (np.isfinite(matrix).all() and np.abs(matrix).max() <= LARGEST):
-            reader.error(prim, "NOT_FINITE", "the transform to the world is not finite")
+            reader.error(prim, "NOT_FINITE", f"the transform to the world is not finite, or beyond {LARGEST:.0e}")
             return identity
         if scale.min() == 0.0 or np.linalg.det(linear / scale) <= 0.0:
             reader.error(prim, "SCALE", "the transform to the world has a zero scale, or mirrors the prim")
