@@ -38,7 +38,7 @@ def test_fastest_speeds_are_the_largest_with_a_permitted_acceleration():
 
     def is_permitted(x, A, B, lower, upper):
         low, high = -np.inf, np.inf
-        for a, b, least, most in zip(A, B, lower - B * x, upper - B * x, strict=True):
+        for a, least, most in zip(A, lower - B * x, upper - B * x, strict=True):
             if a == 0.0:
                 if not least <= 0.0 <= most:
                     return False
@@ -155,7 +155,7 @@ def test_segments_that_no_position_divides_are_not_halved():
     assert jerk_subproblem.halved(None, None, motion, np.array([True])) is None
 
 
-def test_numbers_of_limits_and_distances_of_paths_have_ranges():
+def test_limits_and_distances_of_paths_have_ranges():
     number = limits._number
     assert number("f", 0.0, 0.0) == number("f", 0, 0.0) == 0.0 and number("f", 0.5, 0.25) == 0.5
     for value in (-5e-324, np.inf, np.nan, [1.0]):
