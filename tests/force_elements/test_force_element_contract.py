@@ -15,7 +15,7 @@ from linkwork import force_elements
 from linkwork.constraints import References
 from linkwork.errors import ContractError
 from linkwork.expr import eq, sqrt, where
-from linkwork.force_elements import ForceElement, Marks, Resistance, check_force_element
+from linkwork.force_elements import ForceElement, Marks, Resistance, check_force_element, force_element_contract
 from linkwork.force_elements.force_element_contract import REQUIREMENTS
 from linkwork.spatial import Force, Motion, Pose, Vec3
 
@@ -202,3 +202,30 @@ def test_resistances_of_a_force_element_are_not_negative(stiffness: float, dampi
         ValueError, match=f"resistances: expected stiffness and damping >= 0, got {stiffness}, {damping}"
     ):
         requirement.errors(trial)
+
+
+def test_requirements_on_names_and_resistances_are_checked_at_their_bounds() -> None:
+    def resisting(*values: float) -> Any:
+        element = SimpleNamespace(
+            resistances=lambda tree, pose: [SimpleNamespace(stiffness=values[0], damping=values[1])]
+        )
+        return SimpleNamespace(
+            states=[(0.0, 0.0)],
+            element=element,
+            bare=SimpleNamespace(tree=None),
+            between=lambda q, v: SimpleNamespace(pose=None),
+        )
+
+    for values in ((0.0, 0.0), (0.3, 0.4), (2.0, 3.0)):
+        assert force_element_contract._resistances(resisting(*values)) == []
+    for values in ((-1e-12, 0.4), (0.3, -1e-12), (np.nan, 0.0)):
+        with pytest.raises(ValueError, match="resistances: expected stiffness and damping >= 0"):
+            force_element_contract._resistances(resisting(*values))
+    spring, other_spring = ELEMENTS[0], lw.force_elements.SpringDamper("base", "tip", stiffness=51.0)
+    for stored, accepted in ((spring, True), (other_spring, False)):
+        trial: Any = SimpleNamespace(element=spring, robot=SimpleNamespace(force_elements={spring.name: stored}))
+        if accepted:
+            assert force_element_contract._names(trial) == []
+        else:
+            with pytest.raises(ValueError, match="the robot has another element of this name"):
+                force_element_contract._names(trial)

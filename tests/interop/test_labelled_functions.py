@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -9,6 +10,7 @@ import pytest
 import xarray as xr
 
 import linkwork as lw
+from linkwork.interop.labelled_functions import LabelledFunction
 from linkwork.model.function_spec import QUANTITIES
 from linkwork.robot.robot_table import ROBOT
 from oracles.scalars import listed, names_for
@@ -135,3 +137,15 @@ def test_labelled_functions_of_xarray_are_listed_with_signatures(arm: lw.Robot) 
     assert {*ROBOT} == {*dir(arm.xarray)}
     assert str(arm.xarray.pose.__signature__).startswith("(q: 'Array', frame: 'str', *, relative_to")
     assert "X_AB" in (arm.xarray.pose.__doc__ or "")
+
+
+def test_loads_are_dicts_and_parameters_have_their_names_as_labels() -> None:
+    request_of: Any = LabelledFunction._request
+    labels_of: Any = LabelledFunction._labels
+    spec = SimpleNamespace(name="inverse_dynamics", wrench_argument="wrenches")
+    with pytest.raises(TypeError, match=r"inverse_dynamics: wrenches: expected a dict by frame, as in"):
+        request_of(SimpleNamespace(_spec=spec), {}, [np.zeros(6)], "world", [])
+    robot = SimpleNamespace(parameter_names=lambda passive: ["mass", "armature"][: 1 + passive], tree=None)
+    for passive, names in ((False, ("mass",)), (True, ("mass", "armature"))):
+        request = SimpleNamespace(options=(("passive", passive),))
+        assert labels_of(SimpleNamespace(_robot=robot), "parameter", request) == names

@@ -11,11 +11,12 @@ import pytest
 
 import linkwork as lw
 from linkwork.dynamics.algorithms.mass_matrix import mass_matrix
-from linkwork.errors import Status, UnknownNameError
+from linkwork.errors import AssemblyError, Status, UnknownNameError
 from linkwork.mechanisms.algorithms.assembly_derivative import with_assembly_derivative
 from linkwork.mechanisms.algorithms.constrained_forward_dynamics import constrained_accelerations
 from linkwork.mechanisms.algorithms.constraint_forces import constrained_joint_wrench
 from linkwork.mechanisms.assembly.assembly_branches import _SAME_TOL, Branches
+from linkwork.mechanisms.assembly.assembly_search import _refuse_contradictions
 from linkwork.mechanisms.assembly.driven_output import DrivenOutput, _implied_times
 from linkwork.mechanisms.assembly.reactions import _largest, _plane_normal, frames_of_wrenches
 from linkwork.mechanisms.assembly.result import Assembly, sign_of
@@ -357,3 +358,27 @@ def test_solutions_without_symbols_need_no_derivative_rule() -> None:
     q: Any = [0.1, 0.2]
     unused: Any = None
     assert with_assembly_derivative(FOURBAR.tree, q, [1.0], q, unused) == (q, [1.0])
+
+
+def test_velocities_that_contradict_constraints_are_refused_above_rounding() -> None:
+    count, nv = sum(len(c.component_names) for c in FOURBAR.constraints), FOURBAR.nv
+    G = np.zeros((count, nv))
+    G[0, 0], G[1, 1] = 2.0, -0.5
+    for left, accepted in ((0.7e-6, True), (3e-6, False)):
+        for scale in (0.1, 10.0):
+            v = np.zeros(nv)
+            v[0], drift = scale, np.zeros(count)
+            drift[0] = -2.0 * scale * (1.0 - 2.0 * left)
+            robot: Any = record(
+                tree=FOURBAR.tree,
+                constraints=FOURBAR.constraints,
+                constraint_jacobian=lambda q: G,
+                constraint_drift=lambda q, drift=drift: drift,
+            )
+            if accepted:
+                _refuse_contradictions(robot, v, v, v, None)
+            else:
+                with pytest.raises(
+                    AssemblyError, match=r"project: no velocity satisfies all constraints: .* contradict"
+                ):
+                    _refuse_contradictions(robot, v, v, v, None)

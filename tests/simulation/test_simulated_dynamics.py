@@ -11,8 +11,9 @@ import pytest
 import linkwork as lw
 from linkwork._util import own_code
 from linkwork.constraints import Prescribed
-from linkwork.expr.scalar.functions import sin
-from linkwork.simulation import JointStops, joint_limits
+from linkwork.expr import array, where
+from linkwork.expr.scalar.functions import lt, sin
+from linkwork.simulation import ContactGround, ControlOutput, Encoder, Event, JointStops, joint_limits
 from linkwork.simulation.rollout.fast_turns import _are_tumbling
 from linkwork.simulation.rollout.simulated_dynamics import SimulatedDynamics
 from linkwork.simulation.rollout.spring_steps import _joint_rates, independent_inertias
@@ -86,3 +87,39 @@ def test_weak_springs_of_light_joints_vibrate_with_their_frequency() -> None:
     assert list(independent_inertias(bare).joints) == [0.0]
     assert abs(independent_inertias(robot).joints[0] - 0.4) < 1e-12
     assert _joint_rates(rails(), rails(), None) == []
+
+
+def test_solvers_of_scipy_follow_a_controller_and_stop_at_its_failure() -> None:
+    """A mass of 2 kg with the force -18 z, constant in each step: z is of a discrete oscillator; NaN ends the run."""
+    pytest.importorskip("scipy")
+    robot, h = rails(), 0.1
+
+    def controller(t: Any, q: Any, v: Any, limit: Any) -> Any:
+        return array([where(lt(t, limit[0]), -18.0 * q[0], math.nan) + 2.5 * 9.81, 0.0])
+
+    how: dict[str, Any] = {"duration": 0.3, "dt": h, "method": "scipy:RK45", "passive": False}
+    run = robot.simulate([[0.5, 0.0]] * 2, controller=controller, constants={"limit": [[1.0], [0.15]]}, **how)
+    z, rate = 0.5, 0.0
+    for k in range(4):
+        assert abs(run.q[0, k, 0] - z) < 1e-9 and abs(run.v[0, k, 0] - rate) < 1e-9
+        a = -18.0 * z / 2.5
+        z, rate = z + h * rate + 0.5 * h * h * a, rate + h * a
+    assert run.status.tolist() == ["completed", "controller_failed"] and abs(run.stopped_at[1] - 0.2) < 1e-12
+    pushed = ControlOutput([0.0, 0.0], {"a": np.zeros(6)})
+    with pytest.raises(ValueError, match=r"'scipy:\.\.\.' does not support wrenches"):
+        robot.simulate([0.5, 0.0], controller=lambda t, q, v: pushed, **how)
+    contacts = ContactGround(("a",), height=-5.0, stiffness=1e4)
+    for option, words in (
+        ({"events": [Event("e", lambda t, q, v: q[0])]}, "events"),
+        ({"record": ["kinetic_energy"]}, "record"),
+        ({"sensors": {"e": Encoder()}}, "sensors"),
+    ):
+        with pytest.raises(ValueError, match=f"method: 'scipy:RK45' does not support {words}; choose another method"):
+            robot.simulate([0.5, 0.0], **how, **option)
+    for option in ({"contacts": contacts}, {"joint_limit_mode": "held"}):
+        with pytest.raises(
+            ValueError, match=r"expected the method 'semi_implicit_euler', or .*; got method='scipy:RK45'"
+        ):
+            robot.simulate([0.5, 0.0], **how, **option)
+    run = robot.simulate([0.5, 0.0], **how, contacts=contacts, contact_model="compliant")
+    assert np.abs(run.q[:, 0] - (0.5 - 0.5 * 9.81 * run.t**2)).max() < 1e-9

@@ -147,6 +147,7 @@ def simulated(
         read_limit_mode(joint_limit_mode),
         pushes.names,
         friction,
+        stated_method=method if solver else "",
     )
     if control_every > 1 and controller is not None:
         setup = replace(setup, controller=sampled_command(setup, control_every))

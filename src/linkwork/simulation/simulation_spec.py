@@ -59,6 +59,7 @@ class SimulationSetup:
     wrenches: tuple[tuple[str, str, str], ...] = ()  # (frame, axes, name of the input) of external wrenches
     friction: str | FrictionLaw = DEFAULT.name  # law of dry friction in joints, where ``passive``
     bounds: Any = None  # arrays of `sampled_bounds` by name, where they are inputs of the kernel
+    stated_method: str = ""  # name of the method in messages, where ``method`` stands for a solver of SciPy
 
     def __post_init__(self) -> None:
         if self.method not in METHODS:
@@ -119,7 +120,7 @@ class SimulationSetup:
         end of the message.
         """
         if self.method != "semi_implicit_euler":
-            got = f"got method={self.method!r}"
+            got = f"got method={self.stated_method or self.method!r}"
         elif self.is_compliant:
             got = "got contact_model='compliant'"
         else:

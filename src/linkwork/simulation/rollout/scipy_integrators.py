@@ -64,13 +64,11 @@ def solved_by_scipy(run: Any, solver: str, q: np.ndarray, v: np.ndarray, progres
     Raises ValueError for options that it does not support, ImportError if SciPy is not installed.
     """
     setup: SimulationSetup = run.setup
-    rigid = setup.contacts is not None and not setup.is_compliant
     wrong = {
         "record": setup.records,
         "events": setup.events,
         "wrenches": setup.wrenches,
         "sensors": setup.sensors,
-        "convex contacts": rigid,
         "controllers or sensors with a state": setup.start is not None,
     }
     for option, is_set in wrong.items():
