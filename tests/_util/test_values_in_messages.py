@@ -21,6 +21,7 @@ from linkwork._util.plotting import Panels
 from linkwork._util.unknown_names import _no_option
 from linkwork._util.validation import bounds, finite_number, number, shown
 from linkwork.errors import ArgumentError, ModelError, UnknownNameError
+from linkwork.expr.scalar.symbol import Graph
 
 
 class Silent:
@@ -61,6 +62,10 @@ def test_values_beyond_the_range_of_floats_and_texts_are_refused() -> None:
         with pytest.raises(TypeError, match="strings, bytes and booleans are not numbers"):
             number(value)
     assert finite_number("f", "x", 2.5, least=2.5) == 2.5
+    symbol = Graph().input("x")
+    assert finite_number("f", "x", symbol, least=2.5) is symbol
+    with pytest.raises((TypeError, ValueError), match=r"f: x: expected a finite number >= 2.5, got"):
+        finite_number("f", "x", symbol, least=2.5, symbols=False)
     with pytest.raises(ValueError, match=r"f: x: expected a finite number >= 2.5, got 2.4"):
         finite_number("f", "x", 2.4, least=2.5)
 

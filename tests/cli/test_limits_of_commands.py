@@ -17,7 +17,7 @@ from linkwork._util import own_code
 from linkwork._util.file_access import Budget
 from linkwork.cli import arguments as robot_arguments
 from linkwork.cli import states, stored_values, values
-from linkwork.cli.commands import check, check_scene, convert, precompile, simulate, view
+from linkwork.cli.commands import check, check_scene, convert, demo, precompile, simulate, view
 from linkwork.cli.commands import map as map_command
 from linkwork.cli.files import check_files, check_tools
 from linkwork.cli.output import CommandError
@@ -248,3 +248,10 @@ def test_maps_replace_folders_only_with_force_and_have_quantiles_of_free_voxels_
     for text in ("0", "1.5e0", str(2**53), "many"):
         with pytest.raises(argparse.ArgumentTypeError, match="an integer >= 1, such as 100000 or 1e5"):
             map_command._count(text)
+
+
+def test_demo_states_that_the_dynamics_are_consistent_up_to_the_stated_residual() -> None:
+    for residual, holds in ((5e-10, True), (2e-9, False)):
+        data = demo._data(ARM, "tool", np.zeros(6), np.eye(4), residual, 0.25, demo.Evaluation(100, 0.5))
+        assert data["check"]["holds"] is holds and data["check"]["largest_residual"] == residual
+        assert data["inverse_dynamics"] == {"states": 100, "seconds": 0.5, "states_per_second": 200.0}

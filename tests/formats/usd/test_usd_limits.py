@@ -124,7 +124,7 @@ def test_limits_of_values_in_usd_stages_are_those_stated(tmp_path: Path, name: s
 
 
 def test_transforms_of_usd_prims_are_composed_up_to_a_reset(tmp_path: Path) -> None:
-    """A prim without a transform adds none; a reset leaves out those of the body and of all prims above it."""
+    """Operations on a prim of a type without transforms have no effect; a reset leaves out those of the body and of all prims above it."""
     reset = at(0.1, 0.2, 0.3).replace('["', '["!resetXformStack!", "')
     robot = load(
         tmp_path,
@@ -132,7 +132,7 @@ def test_transforms_of_usd_prims_are_composed_up_to_a_reset(tmp_path: Path) -> N
             body(
                 "a",
                 at(1, 2, 4),
-                prim("Scope", "s", "", collider("Cube", "inner", CUBE + "\n" + at(0.5, 0.25, 0.125))),
+                prim("Scope", "s", at(7, 8, 9), collider("Cube", "inner", CUBE + "\n" + at(0.5, 0.25, 0.125))),
                 collider("Cube", "reset", CUBE + "\n" + reset),
             )
         ),
