@@ -271,3 +271,61 @@ def test_poses_without_a_configuration_are_not_proved_to_exceed_limits():
     assert not impossibility._branches_out_of_limits(problem, {"tip": np.eye(4)}, np.full(6, 1e-6))
     problem.form = None
     assert not impossibility._branches_out_of_limits(problem, {"tip": np.eye(4)}, np.full(6, 1e-6))
+
+
+# -- several solutions
+
+
+def test_selected_solutions_are_distinct_and_the_nearest_or_farthest():
+    select, apart = multiple_solutions._select_solutions, multiple_solutions.APART
+    q = np.array([[0.0], [0.5 * apart], [1.0], [1.0 + 2.0 * math.pi], [3.0], [2.0]])
+    distances = np.abs(q[:, 0])
+
+    def chosen(n, done=(True,) * 6, spread=False, periodic=1.0):
+        return select(n, np.array(done), q, distances, np.ones(1), np.array([periodic]), spread)
+
+    assert chosen(4) == [0, 2, 5, 4] and chosen(2) == [0, 2] and chosen(9) == [0, 2, 5, 4]
+    assert chosen(9, periodic=0.0) == [0, 2, 5, 4, 3]
+    assert chosen(2, spread=True) == [0, 4]  # the farthest from the first, up to full revolutions
+    assert chosen(2, done=(False, True, True, False, True, False)) == [1, 2]
+    assert chosen(3, done=(False,) * 6) == []
+    assert chosen(0) == []
+
+
+def test_solutions_are_shifted_by_revolutions_towards_the_initial_guess_within_limits():
+    turn = 2.0 * math.pi
+    problem = SimpleNamespace(lower=np.array([-7.0, -7.0]), upper=np.array([7.0, 7.0]))
+
+    def shifted(q, guess, periodic=(1.0, 0.0)):
+        return multiple_solutions._nearest_revolution(problem, np.array(q), np.array(guess), np.array(periodic))
+
+    assert np.allclose(shifted([0.5, 0.5], [6.5, 6.5]), [0.5 + turn, 0.5])  # the second is no angle
+    assert np.allclose(shifted([0.5, 0.5], [3.0, 3.0]), [0.5, 0.5])
+    assert np.allclose(shifted([1.0, 0.0], [30.0, 0.0]), [1.0, 0.0])  # 1 + 2π is beyond the limit
+    assert np.allclose(shifted([0.5, 0.0], [30.0, 0.0]), [0.5 + turn, 0.0])
+    assert np.allclose(shifted([-0.5, 0.0], [-14.0, 0.0]), [-0.5 - turn, 0.0])
+    problem.lower, problem.upper = np.array([0.5 - turn, 0.0]), np.array([0.5 + turn, 0.0])
+    assert np.allclose(shifted([0.5, 0.0], [9.0, 0.0]), [0.5 + turn, 0.0])
+    assert np.allclose(shifted([0.5, 0.0], [-9.0, 0.0]), [0.5 - turn, 0.0])
+
+
+def test_differences_of_solutions_are_scaled_and_up_to_revolutions():
+    a, b = np.array([0.1, 0.5, 2.0]), np.array([0.2 + 2.0 * math.pi, 0.25, 8.0])
+    largest = multiple_solutions._largest_difference
+    assert np.isclose(largest(a, b, np.array([1.0, 2.0, 0.0]), np.array([1.0, 0.0, 0.0])), 0.5)
+    assert np.isclose(largest(a, b, np.array([1.0, 0.1, 0.0]), np.array([1.0, 0.0, 0.0])), 0.1)
+    assert np.isclose(largest(a, b, np.array([1.0, 0.1, 0.0]), np.zeros(3)), 0.1 + 2.0 * math.pi)
+
+
+def test_robots_are_redundant_if_more_joints_move_than_errors_count():
+    def redundant(rows, tolerances=(0.1, 0.1), hard=(True, True)):
+        tasks = [SimpleNamespace(hard=x, component_names=("x",)) for x in hard]
+        problem = SimpleNamespace(
+            tasks=tasks, residual_kernel=lambda q, *targets: SimpleNamespace(rows=np.array([rows]))
+        )
+        return multiple_solutions._is_redundant(problem, np.array(tolerances), np.zeros((1, 3)), {})
+
+    full = [[1.0, 0.0, 0.5], [0.0, 2.0, 0.5]]
+    assert redundant(full) and not redundant([[1.0, 0.0, 0.0], [0.0, 0.5, 0.0]])
+    assert redundant([[1.0, 0.0, 0.0], [0.0, 0.5, 0.0]], hard=(True, False))
+    assert redundant([[1.0, 0.0, 0.0], [0.0, 0.5, 0.0]], tolerances=(0.1, np.inf))

@@ -151,7 +151,8 @@ def _coordinate_scales(problem: ProblemView) -> tuple[np.ndarray, np.ndarray]:
 
 def _nearest_revolution(problem: ProblemView, q: np.ndarray, initial_q: np.ndarray, periodic: np.ndarray) -> np.ndarray:
     """Shift periodic coordinates by full revolutions as near to the initial guess as limits allow."""
-    turns = periodic * np.round((initial_q - q) / math.tau)
+    near = np.clip(initial_q, problem.lower, problem.upper)
+    turns = periodic * np.round((near - q) / math.tau)
     for _ in range(3):
         moved = q + math.tau * turns
         out = ((moved < problem.lower) | (moved > problem.upper)) & (turns != 0.0)
