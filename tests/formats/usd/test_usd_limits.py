@@ -124,7 +124,10 @@ def test_limits_of_values_in_usd_stages_are_those_stated(tmp_path: Path, name: s
 
 
 def test_transforms_of_usd_prims_are_composed_up_to_a_reset(tmp_path: Path) -> None:
-    """Operations on a prim of a type without transforms have no effect; a reset leaves out those of the body and of all prims above it."""
+    """A reset leaves out the transforms of the body and of all prims above it.
+
+    Operations on a prim of a type without transforms have no effect.
+    """
     reset = at(0.1, 0.2, 0.3).replace('["', '["!resetXformStack!", "')
     robot = load(
         tmp_path,
