@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import replace
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -11,7 +12,9 @@ import pytest
 
 import linkwork as lw
 from linkwork import joints, shapes
-from linkwork.collision.algorithms.displacement_bounds import Enclosure, _levers, twist_sizes
+from linkwork._util import own_code
+from linkwork.collision.algorithms import displacement_bounds
+from linkwork.collision.algorithms.displacement_bounds import Enclosure, _levers, check_bounded, twist_sizes
 from linkwork.collision.algorithms.path_bounds import _rates
 from linkwork.collision.clearance_margins import Margins, PairBlock, touching_margins
 from linkwork.collision.methods import _finite_number
@@ -19,6 +22,8 @@ from linkwork.collision.pair_classification import _box, _kind, _proved, _reach,
 from linkwork.collision.separation_proof import JointRanges, never_touch
 from linkwork.collision.shape_distance import _check_poses
 from linkwork.errors import UnknownNameError
+from linkwork.expr.arrays.symbol_array import array
+from linkwork.expr.scalar.interpreter import evaluate
 from linkwork.expr.scalar.symbol import Graph
 from linkwork.model.collision_pairs import link_shapes
 from linkwork.spatial import Pose
@@ -242,3 +247,42 @@ def test_options_of_collision_checks_are_read_before_pairs() -> None:
     for sharpness in (0.0, -0.4, math.nan):
         with pytest.raises(ValueError, match="smooth_minimum_distance: sharpness: expected a"):
             robot.smooth_minimum_distance(q, sharpness=sharpness, pairs=pairs)
+
+
+def test_joints_without_a_bound_of_their_motion_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    def body(size: Any) -> Any:
+        """Return a body of a joint with one coordinate x, whose twist has the component ``size(x)``."""
+        column = lambda q: SimpleNamespace(angular=(size(q[0]), 0.0, 0.0), linear=(0.0, 0.0, 0.0))  # noqa: E731
+        joint = SimpleNamespace(
+            has_fixed_subspaces=False,
+            nv=2,
+            nq=1,
+            unit_length=(),
+            S=lambda q: SimpleNamespace(columns=[column(q)]),
+            type_name=lambda: "own",
+        )
+        return SimpleNamespace(joint=joint, joint_name="j")
+
+    assert twist_sizes(body(lambda x: 0.25)) == [(0.25, 0.0)]
+    for size in (lambda x: x, lambda x: 2.0 * x + 1.0, lambda x: x + "x"):
+        with pytest.raises(TypeError, match=r"joint 'j' \(own\): no bound is known for its points' displacement"):
+            twist_sizes(body(size))
+    universal = chain(1, joints.Universal(), damping=0.0).tree.bodies[0]
+    check_bounded(universal)
+    monkeypatch.setattr(own_code, "_replaced", {})
+    monkeypatch.setattr(displacement_bounds, "largest_twist", lambda joint, q, phi: (0.5, math.inf, 0.0, 0.0))
+    with pytest.raises(TypeError, match=r"joint 'j0' .*: no bound is known for its points' motion"):
+        check_bounded(universal)
+
+
+def test_contact_points_of_traced_poses_are_expressions() -> None:
+    """A sphere of 0.1 m whose centre is 0.09 m above a floor overlaps it by 10 mm."""
+    z = Graph().input("z")
+    X = np.eye(4).astype(object)
+    X[2, 3] = z
+    contact = lw.contact_points(shapes.HalfSpace(), lw.pose(), shapes.Sphere(0.1), array(X))
+    depth, mask = (np.ravel(np.asarray(x, dtype=object))[0] for x in (contact.depth, contact.mask))
+    for height, expected in ((0.09, 0.01), (0.05, 0.05)):
+        (value,) = evaluate([depth], {z: height})
+        assert abs(float(value) - expected) < 1e-12
+    assert not isinstance(mask, (bool, np.bool_))
