@@ -1,7 +1,8 @@
 """NumPy's elementwise functions on arrays of symbols, over any scalar.
 
-Functions with an entry in the table of operations are that operation; the others are compositions defined here.  NumPy
-calls `apply_ufunc`, for the functions themselves and for their reductions, accumulations and outer products.
+A function with an entry in the table of operations calls that operation; the other functions are compositions defined
+here.  NumPy calls `apply_ufunc`, for the functions themselves and for their reductions, accumulations and outer
+products.
 """
 
 from __future__ import annotations
@@ -55,10 +56,10 @@ def minimum(x: Any, y: Any) -> Any:
 
 
 def _extreme(x: Any, y: Any, may_come_first: Callable[[Any, Any], Any], comes_first: Callable[[Any, Any], Any]) -> Any:
-    """Return ``x`` or ``y``, whichever comes first in an order; NaN if either is NaN.
+    """Return the minimum or maximum of ``x`` and ``y``, by the order that is passed; NaN if either is NaN.
 
-    ``comes_first(x, y)`` is the strict comparison, ``x > y`` for the larger one, and ``may_come_first(x, y)`` also
-    holds for equal scalars.  If one is a constant that is not NaN, this takes one comparison.
+    ``comes_first(x, y)`` is the strict comparison, ``x > y`` for the maximum; ``may_come_first(x, y)`` is also true for
+    equal scalars.  If one argument is a constant that is not NaN, one comparison is computed.
     """
     if isinstance(x, (int, float)) and x == x:
         return f.where(may_come_first(x, y), x, y)
@@ -83,7 +84,7 @@ def rint(x: Any) -> Any:
 
 
 def floor_divide(x: Any, y: Any) -> Any:
-    """Return the largest integer <= ``x / y``; the quotient itself, infinite or NaN, for y = 0."""
+    """Return the largest integer <= ``x / y``; for y = 0 return ``x / y`` itself, which is infinite or NaN."""
     remainder, quotient = f.fmod(x, y), f.div(x, y)
     whole = rint(f.div(x - remainder, y))
     below = f.where(f.lt(remainder * f.copysign(1.0, y), 0.0), whole - 1.0, whole)

@@ -67,7 +67,7 @@ def _variance(
 def _standard_deviation(
     a: Any, axis: Any = None, dtype: Any = None, out: Any = None, ddof: float = 0, keepdims: Any = False, **named: Any
 ) -> Any:
-    """Return the norm of the deviations divided by the root of their count; its derivative is 0 for equal elements."""
+    """Return the norm of the deviations divided by the root of their count; the derivative is 0 for equal elements."""
     away, count = _deviations(a, axis, ddof, **named)
     return _vector_norm(away, axis=axis, keepdims=keepdims) / f.sqrt(count)
 

@@ -3,7 +3,7 @@
 `linkwork.compile` passes such arrays to the function that it traces, and functions of robots return them.  The elements
 are scalars of any type: symbols, numbers, dual numbers, and whole batches (an array as one element).  NumPy calls a
 `SymbolArray`, or a bare symbol among its arguments, first; `numpy_elementwise.py` and `numpy_functions.py` implement
-the functions.  Functions that cannot work on symbols raise an error that names an alternative.
+the functions.  Functions that are undefined on symbols raise an error that names an alternative.
 """
 
 from __future__ import annotations
@@ -227,7 +227,7 @@ def scalars(x: Any) -> np.ndarray:
 def is_traced(x: Any, depth: int = 0) -> bool:
     """Return True for a symbol or dual number, and for an array or container with such scalars or batches.
 
-    A container that contains itself, on which NumPy crashes, is none of these: ``depth`` counts its levels.
+    The search ends at a certain ``depth`` and returns False, since NumPy crashes on a container that contains itself.
     """
     if depth > _MAX_LEVELS:
         return False

@@ -1,10 +1,11 @@
 """Functions with custom derivatives: a rule or an equation defines the values and their derivatives.
 
 `apply_rule` applies a rule to scalars of any type.  On symbols the results are stored with their rule, so `tangent`,
-`jacobian` and `adjoint` use the rule instead of the operations; the rule is dropped when code is generated.  A linear
-solve is thus differentiated with the existing factors, and a root without its iterations.
+`jacobian` and `adjoint` use the rule instead of the operations; the rule is dropped when code is generated.  Thus a
+linear solve is differentiated with its existing factors, and a root without the iterations that found it.
 
-`stop_gradient` and `with_derivative_of` give scalars no derivative, or that of other scalars.
+`stop_gradient` returns scalars without derivatives; `with_derivative_of` returns scalars with other scalars'
+derivatives.
 
 `ImplicitDerivative` differentiates the solution of an equation, independent of the solver: r(x, p) = 0 implies J dx =
 −∂r/∂p dp, with J = ∂r/∂x at the solution.  In reverse, with Jᵀλ = x̄, p̄ = −(∂r/∂p)ᵀλ.
@@ -40,7 +41,7 @@ RULE = bundle_operation("ruled")
 class CustomDerivative(ABC):
     """Function of scalars that defines its derivatives itself, over any scalar.
 
-    It is an immutable value.  Two of them are equal if they compute the same.
+    Instances are immutable; two instances are equal if they compute the same function.
     """
 
     __slots__ = ()
@@ -76,7 +77,7 @@ class CustomDerivative(ABC):
     def cotangent(
         self, inputs: Sequence[Any], results: Sequence[Any], extra: Sequence[Any], weights: Sequence[Any]
     ) -> Sequence[Any]:
-        """Return the gradient of Σ weights·results by the inputs.
+        """Return the gradient of Σ weights·results with respect to the inputs.
 
         ``extra`` are the intermediate values that `compute` returned.  Some of the weights may be 0.0.
         """
@@ -147,7 +148,7 @@ class RuleResult(MultiResult):
 
 @dataclass(frozen=True, slots=True)
 class _PendingRule:
-    """Rule as a dual number applies it: to the values first, and then separately to the derivatives."""
+    """Application of a rule to dual numbers: first to the values, then by `push_forward` to the derivatives."""
 
     rule: CustomDerivative
 
@@ -170,7 +171,8 @@ def _push_forward(
 ) -> list[SparseRow]:
     """Return the sparse derivatives of a rule's results in all directions of the inputs' derivatives.
 
-    ``rows`` has for each input its derivative by direction.  The rule's `tangent` is called once for each direction.
+    ``rows`` has, for each input, a dict of its derivatives by direction.  The rule's `tangent` is called once for each
+    direction.
     """
     result: list[dict[Any, Any]] = [{} for _ in results]
     for key in dict.fromkeys(key for row in rows for key in row):

@@ -6,8 +6,8 @@ be a sparse row of derivatives in many directions, `SparseTangent`; a value that
 dual number.
 
 ``Dual(x, SparseTangent({0: 1.0}))`` and ``Dual(y, SparseTangent({1: 1.0}))`` pass through a function once and return
-its derivatives by both.  A direction in which a value is constant has no entry and costs nothing.  The scalars may be
-of any type, including other dual numbers for higher derivatives.
+its derivatives with respect to x and y.  A direction in which a value is constant has no entry and costs nothing.  The
+scalars may be of any type, including other dual numbers for higher derivatives.
 
 Source: Griewank and Walther, Evaluating Derivatives, 2nd ed., SIAM 2008, chapter 3, sections 3.1 (vector mode) and 7.1
 (sparse).
@@ -64,7 +64,7 @@ class Dual:
         return _dual(result, total, level)
 
     def _bundled(self, bundle: Forward, arguments: Sequence[Any]) -> list[Any]:
-        """Return the results of an instruction with several results, differentiated by its own `push_forward`."""
+        """Return the results of an instruction with several results, by its `push_forward`, as dual numbers."""
         level = max(_level(a) for a in arguments)
         values, tangents = zip(*(_split(a, level) for a in arguments), strict=True)
         results = bundle(values)
@@ -82,7 +82,7 @@ class Dual:
 
     @staticmethod
     def scaled_term(term: Any, factor: Any, by: Callable[[Any, Any], Any]) -> Any:
-        """Return `masked_terms.scaled` of a term of which this is a component."""
+        """Return `masked_terms.scaled(term, factor, by)`, where this number is the term or one of its components."""
         level = max(_level(term), _level(factor))
         (a, da), (b, db) = _alike(_split(term, level), _split(factor, level))
         value = scaled(a, b, by)
@@ -166,7 +166,7 @@ def value_of(x: Any) -> Any:
 
 
 def order_of(x: Any) -> int:
-    """Return the highest order of derivatives that a number carries; 0 for none."""
+    """Return the highest order of derivatives in a number; 0 for a number without derivatives."""
     return 1 + order_of(x.value) if isinstance(x, Dual) else 0
 
 
@@ -193,7 +193,7 @@ def _split(x: Any, level: int) -> tuple[Any, Any]:
 
 
 def _alike(left: tuple[Any, Any], right: tuple[Any, Any]) -> tuple[tuple[Any, Any], tuple[Any, Any]]:
-    """Return two pairs (value, tangent); beside a sparse tangent, the tangent of a constant becomes sparse."""
+    """Return two pairs (value, tangent); if one tangent is sparse, a constant's tangent 0.0 becomes sparse too."""
     (a, da), (b, db) = left, right
     if (da.__class__ is SparseTangent) is (db.__class__ is SparseTangent):
         return left, right
@@ -243,8 +243,8 @@ for _name, _rule in {
 class SparseTangent:
     """Derivatives of one scalar in many directions: a map from direction to derivative.  Immutable.
 
-    Directions in which the derivative is zero at trace time are not stored.  Sparse tangents add up, and are
-    multiplied and divided by scalars.  The number 0.0 stands for one without any derivative.
+    Directions in which the derivative is zero at trace time are not stored.  Sparse tangents add up, and are multiplied
+    and divided by scalars.  The number 0.0 represents a tangent without nonzero derivatives.
     """
 
     __slots__ = ("row",)
@@ -316,7 +316,7 @@ class SparseTangent:
         return self * f.div(1.0, k)
 
     def _apply(self, operation: Operation, arguments: tuple[Any, ...]) -> SparseTangent:
-        """Refuse an operation: rows have sums and multiples only."""
+        """Raise TypeError: sparse tangents have sums and multiples only."""
         raise TypeError(f"{operation.name}: expected scalars, got a sparse row of derivatives")
 
     def __repr__(self) -> str:

@@ -44,20 +44,20 @@ T = TypeVar("T")
 
 
 def tangent(outputs: Sequence[Any], inputs: Sequence[Symbol], direction: Sequence[Any]) -> list[Any]:
-    """Return the directional derivative J·direction, J the Jacobian of the outputs by the inputs."""
+    """Return the directional derivative J·direction; J is the Jacobian of the outputs with respect to the inputs."""
     rows = forward(outputs, inputs, [{} if is_zero(d) else {0: d} for d in direction])
     return [row.get(0, 0.0) for row in rows]
 
 
 @public
 def jacobian(outputs: Sequence[Any], inputs: Sequence[Symbol]) -> list[list[Any]]:
-    """Return the rows of the Jacobian by ``inputs``, one for each of ``outputs``; structural zeros are 0.0."""
+    """Return the Jacobian of ``outputs`` with respect to ``inputs`` as a list of rows; structural zeros are 0.0."""
     rows = forward(outputs, inputs, [{k: 1.0} for k in range(len(inputs))])
     return [[row.get(k, 0.0) for k in range(len(inputs))] for row in rows]
 
 
 def adjoint(outputs: Sequence[Any], inputs: Sequence[Symbol], weights: Sequence[Any]) -> list[Any]:
-    """Return the gradient of Σ weights·outputs by the inputs, Jᵀ·weights.
+    """Return the gradient of Σ weights·outputs with respect to the inputs, Jᵀ·weights.
 
     Its cost is a small multiple of the cost of the outputs.
     """
@@ -84,10 +84,10 @@ def adjoint(outputs: Sequence[Any], inputs: Sequence[Symbol], weights: Sequence[
 
 
 def _step_by_step(nodes: Sequence[Symbol], items: Iterable[T]) -> Iterator[T]:
-    """Yield the items, and mark the nodes that are built for them with the steps of the trace's nodes.
+    """Yield the items, and mark derivative nodes built for them with the steps of the original nodes.
 
-    The first items belong to ``nodes``, one to each, in the order of the trace or its reverse.  Where these nodes
-    enter another step of the trace (`Graph.marks`), a new step begins in the trace as well.
+    The first items belong to ``nodes``, one item to each node, in the order of the trace or in reverse order.  When the
+    next node belongs to another step of the trace (`Graph.marks`), a new step begins for the derivative nodes.
     """
     remaining = iter(items)
     if nodes and nodes[0].graph.marks:
@@ -129,9 +129,9 @@ def forward(outputs: Sequence[Any], inputs: Sequence[Symbol], seeds: Sequence[_R
 
 
 def _differentiated(instructions: Sequence[Instruction], results: Sequence[int]) -> set[int]:
-    """Return the indices of the instructions with derivatives that the results' derivatives need.
+    """Return the indices of the instructions whose derivatives are needed for the results' derivatives.
 
-    They exclude the steps of a rule's computation.
+    The instructions by which a rule computes its results are excluded.
     """
     visited = set(results)
     for k in range(len(instructions) - 1, -1, -1):
@@ -143,7 +143,7 @@ def _differentiated(instructions: Sequence[Instruction], results: Sequence[int])
 
 
 def _push_instruction(instruction: Instruction, arguments: list[tuple[Any, _Row]]) -> Any:
-    """Return an operation's result with its sparse derivatives.
+    """Return the result of an operation and the sparse derivatives of the result.
 
     Each of the ``arguments`` is a pair of a value and its derivatives by direction, and so is the result.  For an
     operation with several results this is a list of such pairs.
@@ -188,7 +188,7 @@ def _values(arguments: Sequence[Symbol]) -> list[Any]:
 
 
 def _pull_back_bundle(node: Symbol, weights: Mapping[int, Any]) -> list[tuple[Symbol, Any]]:
-    """Return the terms that an operation with several results adds to the gradient by its arguments (reverse mode).
+    """Return the terms that an operation with several results adds to the gradient of its arguments (reverse mode).
 
     ``weights`` are the gradients with respect to its results, by index.  Each term is a pair (argument, weight).
     """
@@ -217,7 +217,7 @@ def are_independent(inputs: Sequence[Any]) -> bool:
 
 
 def gradients(outputs: Sequence[Any], inputs: Sequence[Any]) -> list[list[Any]]:
-    """Return the gradient of each output by all inputs.
+    """Return the gradient of each output with respect to all inputs.
 
     The cost of each gradient is a small multiple of the cost of its output.
     """
@@ -245,7 +245,7 @@ class TransposedTangent(CustomDerivative):
 
 @lru_cache(maxsize=256)
 def _transpose(rule: TransposedTangent, inputs: int, results: int, extra: int, used: tuple[int, ...]) -> Region:
-    """Return the body that computes a rule's gradient by its inputs, from a trace of its tangent.
+    """Return a body that computes a rule's gradient with respect to its inputs, from a trace of the rule's tangent.
 
     ``inputs``, ``results`` and ``extra`` are counts, and ``used`` are the indices of the results with a nonzero
     weight.  The body's inputs are the rule's inputs, results and intermediate values, and these weights.

@@ -1,8 +1,8 @@
 """Masked terms of derivatives: a branch that is not selected contributes zero, even if its derivative is not finite.
 
-A term that counts only under a condition is multiplied first and masked afterwards: p · where(c, d, 0) becomes
-where(c, p·d, 0), so 0 · ∞ does not occur.  `Graph.masks` records the condition of each masked term.  A term without a
-condition is not masked, so NaN of a selected branch stays NaN.
+A term that counts only under a condition is first multiplied, then masked: p · where(c, d, 0) becomes where(c, p·d, 0),
+so 0 · ∞ does not occur.  `Graph.masks` records the condition of each masked term.  A term without a condition is not
+masked, so NaN of a selected branch stays NaN.
 
 A conditional term that enters or leaves a body is followed by a flag, a number that is 1 where the term counts and 0
 elsewhere.  Derivatives do not depend on flags, so masks are correct for derivatives of every order.  Floats and batches
@@ -57,7 +57,7 @@ def _is_none(term: Any) -> bool:
 
 
 def masked(term: Any, condition: Any) -> Any:
-    """Return a term where a condition holds, 0.0 elsewhere."""
+    """Return ``term`` where ``condition`` is true, and 0.0 elsewhere."""
     if hasattr(term.__class__, "each"):
         return term.each(lambda x: masked(x, condition))
     if condition.__class__ is not Symbol:
@@ -92,7 +92,7 @@ def terms_of_body(elements: Iterator[Any], are_conditional: Iterable[bool]) -> I
 
 
 def scaled(term: Any, factor: Any, by: Callable[[Any, Any], Any] = mul, *, bounded: bool = False) -> Any:
-    """Return the product of a term and a factor, or with ``by`` their quotient; both may be masked.
+    """Return the product of a term and a factor, or with ``by`` the term divided by the factor; both may be masked.
 
     A ``bounded`` factor is infinite only where the differentiated value is not finite, so its product needs no mask.
     """
@@ -123,7 +123,7 @@ def negated(term: Any) -> Any:
 
 
 def summed(left: Any, right: Any) -> Any:
-    """Return the sum of two terms; it counts where one of them does."""
+    """Return the sum of two terms; the sum counts where at least one of the terms counts."""
     if left.__class__ is Symbol and not left.graph.masks:
         return left + right
     (a, on_a), (b, on_b) = _split(left), _split(right)
@@ -141,7 +141,7 @@ def summed(left: Any, right: Any) -> Any:
 
 
 def chosen(partials: Sequence[Any], terms: Sequence[Any]) -> Any:
-    """Return the term of an operation that selects one of its last two arguments, from the terms of its arguments."""
+    """Return the term of an operation that selects one of its last two arguments, from the arguments' terms."""
     (a, b), (partial, second_partial) = terms[-2:], partials[-2:]
     kind = next((x.__class__ for x in (a, b) if hasattr(x.__class__, "each") and hasattr(x.__class__, "row")), None)
     if kind is not None:
@@ -154,7 +154,7 @@ def chosen(partials: Sequence[Any], terms: Sequence[Any]) -> Any:
 
 
 def selected(term: Any, partial: Any) -> Any:
-    """Return the term of an argument that an operation selects: ``partial`` is 1 where it does, and 0 elsewhere."""
+    """Return an argument's term, masked: ``partial`` is 1 where the operation selects the argument, and 0 elsewhere."""
     if partial.__class__ is not Symbol:
         return 0.0 if partial.__class__ is float and partial == 0.0 else masked(term, f.eq(partial, 1.0))
     condition, alternative, _ = partial.args
@@ -179,7 +179,7 @@ def push_forward(
 def pull_back(
     gradient: Callable[[Sequence[Any]], Sequence[Any]], weights: Sequence[Any], *, apart: bool = False
 ) -> list[Any]:
-    """Return ``gradient(weights)``, a linear function of weights, masked where all of them are.
+    """Return ``gradient(weights)``, a linear function of the weights, masked where all weights are masked.
 
     With ``apart``, weights of different conditions are passed one after the other.
     """
@@ -192,7 +192,7 @@ def pull_back(
 
 
 def _by_condition(weights: Sequence[Any]) -> list[Sequence[Any]]:
-    """Return lists of weights, one for each condition, whose sum are these weights."""
+    """Split weights into lists, one for each condition; the sum of the lists equals the weights."""
     conditions = [condition_of(weight) for weight in weights]
     counting = [
         on for on, weight in zip(conditions, weights, strict=True) if on is not None or not is_conditional(weight)
@@ -228,7 +228,7 @@ _MAX_LITERALS = 12  # a condition of more parts is simplified in some of them on
 
 
 def _literals(condition: Symbol) -> dict[int, Symbol]:
-    """Return the conditions of a conjunction by index; all of them hold where ``condition`` holds."""
+    """Return the conditions whose conjunction is ``condition``, by their index in the graph."""
     result: dict[int, Symbol] = {}
     waiting = [condition]
     while waiting:
@@ -251,8 +251,8 @@ def _both(left: Symbol, right: Symbol) -> Symbol:
 def _either(left: Symbol, right: Symbol) -> tuple[Symbol | None, Symbol | None]:
     """Return the disjunction of two conditions, None if always true, and a condition that separates them.
 
-    The separating condition is in ``left``, with its opposite in ``right``; None if there is no such condition, or
-    several.
+    The separating condition is one of the conditions of ``left``; its negation is one of ``right``'s.  It is None if
+    there is no such condition, or more than one.
     """
     a, b = _literals(left), _literals(right)
     only_one, only_other = ([c for index, c in p.items() if index not in q] for p, q in ((a, b), (b, a)))

@@ -47,7 +47,7 @@ _INDEX = attrgetter("index")
 
 
 class InnerName(str):
-    """Name that marks a symbol as internal to a loop or a called function: elsewhere it has no value."""
+    """Name of a symbol that is internal to a loop or a called function: outside of it the symbol has no value."""
 
     __slots__ = ()
 
@@ -123,7 +123,7 @@ def _reached(graph: Graph, results: Sequence[Any], first: int) -> list[Symbol]:
 def _with_outer_symbols(
     used: list[Symbol], outer: list[Symbol], results: Sequence[Any], first: int, inside: bytearray
 ) -> tuple[list[Symbol], list[Symbol]]:
-    """Return the outer symbols that a body takes as inputs, and all nodes that it uses, in the order of the trace.
+    """Return the outer symbols that a body needs as inputs, and all nodes that it uses, in the order of the trace.
 
     ``used`` are the nodes of the body, and ``inside`` marks them, from index ``first`` on.  ``outer`` are the arguments
     of these nodes that are not inside.  Truth values are computed again inside, from the numbers that they compare.
@@ -160,7 +160,7 @@ class Differentiated:
         return self.graph.inputs("more", (count,))
 
     def more_terms(self, are_conditional: Sequence[bool]) -> tuple[list[Any], list[Symbol]]:
-        """Return terms of derivatives, of which some are conditional, and the new input symbols that represent them."""
+        """Return a derivative term for each flag, conditional if the flag is True, and the terms' new input symbols."""
         fresh = self.more(len(are_conditional) + sum(are_conditional))
         return [*terms_of_body(iter(fresh), are_conditional)], fresh
 
@@ -169,8 +169,8 @@ class Differentiated:
     ) -> tuple[list[SparseRow], list[Symbol]]:
         """Return the sparse derivatives of the results, and the new input symbols that they depend on.
 
-        ``keys`` has for each input the directions in which it has a derivative, with True for a conditional one.  The
-        new symbols are the derivatives of the inputs by direction, `flagged`.
+        ``keys`` has, for each input, a dict of the directions in which the input has a derivative; the value is True
+        for a conditional derivative.  The new symbols are the inputs' derivatives by direction, `flagged`.
         """
         terms, fresh = self.more_terms([flag for flags in keys for flag in flags.values()])
         each = iter(terms)
@@ -229,9 +229,10 @@ def keys_of(rows: Iterable[SparseRow]) -> dict[Any, bool]:
 class DerivedBodies(NamedTuple):
     """Bodies that compute the derivatives of other bodies.
 
-    ``inputs`` are the values for their further inputs.  For forward derivatives, ``layout`` has the directions of each
-    result.  For gradients, it has the indices of the arguments that have one.  The value of each is True for a term
-    that is conditional, or zero, in at least one body.  Inputs and results are `flagged`.
+    ``inputs`` are the values of the inputs that are added to the original inputs.  For forward derivatives, ``layout``
+    is a dict of directions for each result.  For gradients, ``layout`` is a dict of the indices of arguments that have
+    a gradient.  The dicts' values are True for terms that are conditional, or zero, in at least one body.  Inputs and
+    results are `flagged`.
     """
 
     bodies: list[Region]
@@ -253,7 +254,7 @@ def rows_of_body(elements: Iterator[Any], keys: Iterable[Mapping[Any, bool]]) ->
 def forward_bodies(bodies: Sequence[Region], rows: Sequence[SparseRow]) -> DerivedBodies:
     """Return bodies that compute the derivatives of the results of ``bodies`` in several directions.
 
-    ``rows`` has for each argument its derivatives by direction.
+    ``rows`` has, for each argument, a dict of its derivatives by direction.
     """
     keys = [keys_of([row]) for row in rows]
     opened = [Differentiated(body) for body in bodies]
@@ -270,7 +271,7 @@ def forward_bodies(bodies: Sequence[Region], rows: Sequence[SparseRow]) -> Deriv
 
 
 def reverse_bodies(bodies: Sequence[Region], weights: Sequence[Any]) -> DerivedBodies:
-    """Return bodies that compute the gradient of Σ weights·results by the arguments, for each of ``bodies``."""
+    """Return, for each of ``bodies``, a body that computes the gradient of Σ weights·results."""
     used = [k for k, weight in enumerate(weights) if not is_zero(weight)]
     opened = [Differentiated(body) for body in bodies]
     flags = [is_conditional(weights[k]) for k in used]

@@ -109,8 +109,8 @@ def _different(yes: Callable[..., Any], no: Callable[..., Any], text: str) -> Ty
 def call(function: Callable[..., Any], *arguments: Any) -> Any:
     """Return ``function(*arguments)``; in a compiled kernel, all such calls share one copy of the function's code.
 
-    All numbers of the arguments, including constants, are inputs of that code, so the same code serves many constants.
-    If all arguments are numbers, it is an ordinary call.
+    All numbers in the arguments, including constants, are inputs of that code, so the code is shared by calls with
+    different constants. If all arguments are numbers, it is an ordinary call.
 
     >>> from linkwork.expr import call
     >>> call(lambda x, k: k * x, 3.0, 2.0)
@@ -147,7 +147,7 @@ class TracedCall:
 
 
 class SharedCall:
-    """A function that is called as by `call`, and traced once per kernel, to reduce the time of tracing.
+    """A function whose calls are like `call`, but which is traced only once per kernel, to save tracing time.
 
     Its arguments are numeric arrays of the same shapes in each call; variables that it uses must not change.
     """
@@ -178,9 +178,9 @@ _stored: BoundedCache[Hashable, _StoredCall] = BoundedCache(32)  # of the longes
 
 
 def call_once_traced(key: Hashable, function: Callable[..., Any], *arguments: Any) -> Any:
-    """Return ``function(*arguments)`` as `call` does, with a function that is traced once per process.
+    """Return ``call(function, *arguments)``; the function is traced only once per process.
 
-    ``key`` identifies the function.  It uses no numbers except its arguments.
+    ``key`` identifies the function, which may use no numbers except its arguments.
     """
     flat = FlatValue(arguments, "call: arguments")
     graph = graph_of(flat.scalars)
@@ -207,8 +207,9 @@ class SharedStructure:
     """A function that is traced once per kernel, as by `SharedCall`, with a result of lists, dicts and dataclasses.
 
     Its arguments are scalars or lists of scalars, of the same sizes in each call; variables that it uses must not
-    change.  Only the symbols of the result depend on the arguments.  Numbers, such as structural zeros, and objects of
-    other classes are those of the first call.  Outside of a trace, and for dual numbers, the function itself is called.
+    change.  Only the symbols in the result depend on the arguments.  Numbers in the result, such as structural zeros,
+    and objects of other classes are taken from the first call.  Outside of a trace, and for dual numbers, the function
+    itself is called.
     """
 
     def __init__(self, function: Callable[..., Any]) -> None:

@@ -62,7 +62,7 @@ class FlatValue:
 
     @staticmethod
     def alike(form: TreeDef | Leaf, rows: Sequence[Sequence[Any]]) -> tuple[FlatValue, list[list[Any]]]:
-        """Return a layout that fits several values of one structure, and the elements of each value in it.
+        """Return a layout that fits several values of one structure, and each value's flat elements in this layout.
 
         ``form`` is the structure, and each row has the scalars of one value.
         """
@@ -98,7 +98,7 @@ class FlatValue:
 
 
 def merge_layouts(left: Layout, right: Layout) -> Layout:
-    """Return the smallest layout of a scalar that has the derivatives of both layouts."""
+    """Return the smallest layout of a scalar that contains the derivatives of both layouts."""
     if isinstance(left, str) and isinstance(right, str):
         return right if right == "c" else left
     if isinstance(left, dict) or isinstance(right, dict):

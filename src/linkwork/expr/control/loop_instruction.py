@@ -1,4 +1,4 @@
-"""Loop as an instruction: a body that runs repeatedly on the state that it carries.
+"""Loop as an instruction: a body that runs repeatedly on a loop-carried state.
 
 Its forward derivative is a loop that also carries derivatives.  Its reverse derivative is a loop that runs backward
 over the states of the first.  The carried values with nonzero derivatives are determined by fixed-point iteration.
@@ -34,22 +34,22 @@ _SHORT = 1000  # steps: a longer loop of constants is not evaluated at trace tim
 
 @dataclass(frozen=True)
 class Loop(MultiResult):
-    """Instruction that runs a body repeatedly, at most ``max_iterations`` times, on a state that it carries.
+    """Instruction that runs a body repeatedly, at most ``max_iterations`` times, on a loop-carried state.
 
     The arguments are the initial state (``carried`` scalars), the inputs of all steps (``inputs`` scalars for each
     step, one step after the other), and the outer values, which are the same in every step.  The body accepts the
     state, the inputs of the step and the outer values.
 
     The body of a scan returns the new state and the ``outputs`` outputs of the step.  The loop's results are the last
-    state and the outputs of all steps.  The body of a ``conditional`` loop returns a truth value, true if the step is
-    to be done, and the new state.  The loop's results are the last state, the number of steps and the status.  It also
-    ends if one of the first ``watched`` scalars of the state is NaN.
+    state and the outputs of all steps.  The body of a ``conditional`` loop returns the condition, a truth value, and
+    the new state; the loop ends before the step whose condition is false.  Its results are the last state, the number
+    of steps and the status.  The loop also ends if one of the first ``watched`` scalars of the state is NaN.
 
-    The first ``stores`` outputs of all steps of a scan are one result together: that of the first of them.  It is not a
-    number, but an argument of other scans; the other results of these outputs are not used.  The first inputs of a
-    step are those that other scans have stored: ``reads`` are their counts, and their values are the first arguments
-    after the state.
-    Steps beyond the last stored one read that one.  Such scans have no derivatives.
+    The first ``stores`` outputs of all steps of a scan are stored together, as the result with the index of the first
+    such output.  This result is not a number, but an argument of other scans; the other results of these outputs are
+    not used.  The first inputs of a step come from scans that stored their outputs: ``reads`` has the number of outputs
+    of each such scan, and the stored values are the first arguments after the state.  If a scan has more steps than
+    were stored, it reads the last stored step repeatedly.  Such scans have no derivatives.
     """
 
     body: Region
@@ -94,16 +94,16 @@ class Loop(MultiResult):
         return result
 
     def is_stored(self, result: int) -> bool:
-        """Return True if a result is all outputs together."""
+        """Return True if a result is the stored outputs of all steps together."""
         return self.stores > 0 and result == self.carried
 
     @property
     def own_inputs(self) -> int:
-        """Number of stacked inputs of each step that no other scan has stored."""
+        """Number of inputs of each step, without inputs that other scans have stored."""
         return self.inputs - sum(self.reads)
 
     def inputs_of(self, stacked: Sequence[Any], step: int) -> list[Any]:
-        """Return the inputs of a step, from those of all steps."""
+        """Return the inputs of one step, from the stacked inputs of all steps."""
         many, first = self.own_inputs, len(self.reads)
         inputs_of_step = stacked[first + step * many : first + (step + 1) * many]
         return [*(x for rows in stacked[:first] for x in rows[min(step, len(rows) - 1)]), *inputs_of_step]
@@ -114,7 +114,7 @@ class Loop(MultiResult):
     def split(self, arguments: Sequence[Any]) -> tuple[Sequence[Any], Sequence[Any], Sequence[Any]]:
         """Return the arguments in three parts: the initial state, the inputs of all steps and the outer values.
 
-        Inputs of all steps begin with those that other scans have stored.
+        The inputs of all steps begin with the inputs that other scans have stored.
         """
         end = self.carried + len(self.reads) + self.max_iterations * self.own_inputs
         return arguments[: self.carried], arguments[self.carried : end], arguments[end:]
@@ -146,7 +146,7 @@ class Loop(MultiResult):
         return [*state, float(self.max_iterations), OUT_OF_ITERATIONS]
 
     def _masked(self, state: list[Any], run: Any) -> list[Any]:
-        """Run the loop on a batch; a sample that has ended keeps its state."""
+        """Run the loop on a batch; the state of a sample whose loop has ended does not change."""
         going: Any = np.True_
         done: Any = np.float64(0.0)
         status: Any = np.float64(OUT_OF_ITERATIONS)
@@ -315,7 +315,7 @@ class Loop(MultiResult):
 
 
 def _run_derived(loop: Loop, inputs: Sequence[Any], arguments: Sequence[Any]) -> Sequence[Any]:
-    """Return the results of ``loop``, which computes derivatives of a loop with these ``arguments``.
+    """Return the results of ``loop``, which computes derivatives of another loop that has these ``arguments``.
 
     A long loop on constants alone is not evaluated at trace time, but becomes an instruction of the arguments' trace.
     """

@@ -62,8 +62,8 @@ def while_loop(
 
     The number of steps is at most ``max_iterations``.  ``init`` is the first state.  The state is an array, a number,
     or these nested in tuples, named tuples, dataclasses and dicts; ``body_fun`` returns a state of the same structure
-    and shapes.  Both functions may use any variable in scope.  Samples of a batch that have ended keep their state.  A
-    state with NaN ends the loop.
+    and shapes.  Both functions may use any variable in scope.  The state of a sample whose loop has ended does not
+    change.  A state with NaN ends the loop.
 
     >>> from linkwork.expr import while_loop
     >>> while_loop(lambda x: x < 100.0, lambda x: 2.0 * x, 3.0, max_iterations=50)
@@ -83,10 +83,10 @@ def watching_while_loop(
     unwatched: int = 0,
     within: Sequence[Any] = (),
 ) -> WhileResult:
-    """Run a `while_loop` that does not check the last ``unwatched`` values of its state for NaN.
+    """Run a `while_loop` without the check for NaN of the last ``unwatched`` values of its state.
 
-    In a kernel, a step writes these values in place, if possible.  ``within`` are values that the step uses: if one is
-    a symbol, the loop is traced at once, otherwise only if the first step returns a symbol.
+    In a kernel, a step overwrites these values in place, if possible.  ``within`` are values that the step uses: if one
+    is a symbol, the loop is traced at once, otherwise only if the first step returns a symbol.
     """
     start = FlatValue(state, "while_loop: init")
     graph = graph_of([*start.elements, *within])
@@ -199,7 +199,7 @@ def fori_loop(
 
 
 class StoredRows:
-    """Outputs of all steps of a traced scan, stored together: inputs of other scans, and not arrays."""
+    """Stored outputs of all steps of a traced scan: a value that only other scans can read, not an array."""
 
     def __init__(self, values: Symbol, row: FlatValue, steps: int) -> None:
         self.values, self.row, self.steps = values, row, steps
@@ -216,9 +216,9 @@ def scan_rows(
     stores: bool = False,
     stored: Sequence[StoredRows] = (),
 ) -> tuple[Any, Any]:
-    """Return the result of a scan: by steps of Python on numbers, by one instruction on symbols.
+    """Return the result of a scan: by a Python loop on numbers, by one instruction on symbols.
 
-    ``inputs`` and ``form`` are ``xs``, flattened.  ``stores`` and ``stored`` are those of `scan_stored`.
+    ``inputs`` and ``form`` are ``xs``, flattened.  ``stores`` and ``stored`` are as for `scan_stored`.
     """
     start = FlatValue(init, "scan: init")
     graph = stored[0].values.graph if stored else graph_of([*start.elements, *inputs])
@@ -306,7 +306,7 @@ def _rows_of(form: TreeDef | Leaf, elements: Sequence[Any], steps: int) -> list[
 
 
 def _joined(collected: FlatValue, rows: Sequence[Sequence[Any]]) -> Any:
-    """Return the outputs of a scan as arrays (T, ...), from a list of scalars for each of T steps.
+    """Return the outputs of a scan as arrays (T, ...), from one list of scalars for each of T steps.
 
     ``collected`` is the output of one step, whose structure the result has.
     """
@@ -331,8 +331,7 @@ def _in_segments(
 ) -> tuple[Any, Any]:
     """Return the results of a scan, computed as an outer scan over segments with an inner scan in each.
 
-    All segments have the same number of steps.  The inputs that remain are the last ones, and have a scan of their
-    own.
+    All segments have the same number of steps.  The remaining inputs, at the end, are processed by a further scan.
     """
     size = steps // segments
     whole = size * segments

@@ -115,7 +115,7 @@ def _no_outputs(step: Callable[..., Any], state: Any, inputs: Any) -> Any:
 def _nan_entry(rows: Any) -> Any:
     """Return a NaN array or number with the shape of one entry of ``rows``.
 
-    It stands for the input of a step where there are no steps.
+    It replaces the input of a step if a scan has no steps.
     """
     return np.full(np.shape(rows)[1:], np.nan) if np.ndim(rows) > 1 else np.nan
 
@@ -133,7 +133,7 @@ def _truths(state: Any) -> list[bool]:
 
 
 def _missing(state: Any, leading: int) -> Any:
-    """Return True for each sample whose state has a NaN value.
+    """Return an array that is True for each sample whose state has a NaN value.
 
     The first ``leading`` dimensions of arrays are the sample dimensions.
     """
@@ -228,7 +228,7 @@ def check_pair(step: Callable[..., Any], result: Any) -> tuple[Any, Any]:
 
 
 def truth_of_condition(caller: str, result: Any, condition: Callable[..., Any] | None = None) -> Any:
-    """Return the value of a condition: a truth value, an array of them, or a symbol of one.
+    """Return the value of a condition: a truth value, an array of truth values, or a symbol of a truth value.
 
     ``condition`` is the function that returned it.  Raises TypeError for any other value.
     """

@@ -1,7 +1,7 @@
 """Scans whose outputs other scans read: in a trace, the rows of all steps are one value.
 
-Elements of an output of `scan` are values of their own, which every pass visits.  Rows that only move from one scan to
-another, such as the factors of an elimination, are stored instead.
+In a trace, each element of an output of `scan` is a separate value, which every compiler pass visits.  Rows that one
+scan produces and only other scans read, such as factors of an elimination, are stored as one value instead.
 """
 
 from __future__ import annotations
@@ -19,10 +19,10 @@ __all__ = ["scan_stored", "scan_storing"]
 
 
 def scan_storing(f: Callable[[Any, Any], tuple[Any, Any]], init: Any, xs: Any) -> tuple[Any, Any]:
-    """Return the last carry, and the stored and the other outputs, of a forward `scan`.
+    """Return the last carry of a forward `scan`, and a pair of its stored outputs and its other outputs.
 
     ``f`` returns (carry, (row, y)); y is () without other outputs.  The rows are stored for `scan_stored`.  In a trace,
-    each of their elements would be a value of its own otherwise.
+    each element of an output of `scan` would be a separate value.
     """
     return _scan(f, init, xs, stores=True)
 
@@ -39,8 +39,9 @@ def scan_stored(
     """Return the result of a `scan` over rows of `scan_storing`; ``f`` is called with (carry, (row, x)).
 
     ``stored`` is a tuple of the rows of several scans, or the rows of one scan.  Without ``xs``, x is None.  With
-    ``stores``, outputs are those of `scan_storing`.  If ``xs`` have more steps than the rows, the last row is repeated.
-    The other scans must be in the same function, and not around a loop that contains this one.
+    ``stores``, the outputs are stored as by `scan_storing`.  If ``xs`` have more steps than the rows, the last row is
+    repeated.  The scans that stored the rows must be in the same function, and no loop that contains this scan may be
+    in between.
     """
     all_stored = stored if isinstance(stored, tuple) else (stored,)
     if all(isinstance(rows, StoredRows) for rows in all_stored):

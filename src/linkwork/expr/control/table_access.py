@@ -161,8 +161,8 @@ def _flags(terms: Sequence[Any], columns: int) -> list[bool]:
 def take(table: Any, index: Any) -> Any:
     """Return the entry of a table (n,) or (n, ...) at an index that may be known at run time only.
 
-    The index is an integer, or is rounded down to one; an index below 0 or above n - 1 selects the first or last
-    entry, and NaN gives NaN.  The derivative with respect to the index is zero; that with respect to the table's
+    The index is an integer, or is rounded down to one; an index below 0 or above n - 1 selects the first or last entry,
+    and NaN gives NaN.  The derivative with respect to the index is zero; the derivative with respect to the table's
     values is exact.
 
     >>> import numpy as np

@@ -16,9 +16,9 @@ relative to γ, determine the number of doublings.  So γ is chosen between the 
 determinant, and the largest.
 
 **Lyapunov equation.** X = AᵀXA + C has the solution X = Σ (Aᵀ)ᵏ C Aᵏ.  With X₀ = C and A₀ = A, X ← X + AᵀXA and A ← A²
-double the number of terms in each step.  The equation AᵀX + XA + C = 0 is one of the first kind with (A + γ)(A − γ)⁻¹,
-for any γ > 0.  The derivative of X is the solution of another Lyapunov equation, independent of the number of
-doublings.
+double the number of terms in each step.  The equation AᵀX + XA + C = 0 is transformed to X = AᵀXA + C with the matrix
+(A + γ)(A − γ)⁻¹ and a new C, for any γ > 0.  The derivative of X is the solution of another Lyapunov equation,
+independent of the number of doublings.
 
 Sources: Chu, Fan and Lin, A structure-preserving doubling algorithm for continuous-time algebraic Riccati equations,
 Linear Algebra Appl. 396, 2005; Golub and Van Loan, Matrix Computations, section 4.2.8 (semidefinite factors); Smith,
@@ -98,7 +98,7 @@ class _Step:
 def solve_by_doubling(A: Matrix, G: Matrix, H: Matrix) -> tuple[Matrix, Any, Any]:
     """Return the limit of H, True if A converged to zero, and the number of doublings.
 
-    The arguments are those of one time step: the state matrix A, G = B R⁻¹Bᵀ and the cost H of the states.
+    The arguments describe one time step: the state matrix A, G = B R⁻¹Bᵀ and the cost H of the states.
     """
 
     def more(state: Any) -> Any:

@@ -5,7 +5,8 @@ From the end, one time step after the other, with X₊ = X_{t+1} and the A, B, Q
     K_t = (R + BᵀX₊B)⁻¹(AᵀX₊B + N)ᵀ,   X_t = Q + AᵀX₊A − (AᵀX₊B + N) K_t,   X_T = Q_end.
 
 `BoundedCholesky` factors symmetric matrices that are positive semidefinite up to rounding.  Without lower bounds on its
-pivots, it would divide by pivots that are rounding errors; bounds of that size change the matrix by no more.
+pivots, it would divide by pivots that are rounding errors.  Bounds of that size change the matrix by no more than its
+rounding errors.
 
 Sources: Bertsekas, Dynamic Programming and Optimal Control, vol. 1, section 4.1; Golub and Van Loan, Matrix
 Computations, section 4.2.8 (Cholesky factors of semidefinite matrices).
@@ -134,7 +135,8 @@ class BoundedCholesky:
 def riccati_step(problem: LinearQuadratic, X: Matrix) -> tuple[Matrix, Matrix]:
     """Return X and the gains K of a time step, one backward step of the Riccati recursion.
 
-    The argument X is that of the next step: xᵀX x is the remaining cost from state x, and u = −K x the optimal input.
+    The argument X belongs to the next time step.  xᵀX x is the remaining cost from state x, and u = −K x the optimal
+    input.
     """
     XA, XB = matmul(X, problem.A), matmul(X, problem.B)
     T = add_matrices(matmul(transposed(problem.B), XA), transposed(problem.N))
@@ -144,7 +146,7 @@ def riccati_step(problem: LinearQuadratic, X: Matrix) -> tuple[Matrix, Matrix]:
 
 
 def riccati_step_of_hessian(H: Sequence[Sequence[Any]], Q: Any, R: Any) -> tuple[Matrix, Matrix]:
-    """Return X and the gains K of a time step, as `riccati_step`, without a mixed cost N.
+    """Return X and the gains K of a time step, as `riccati_step` does, from the Hessian H of the cost after the step.
 
     H is the Hessian of the cost after the step by (x, u), which is FᵀX F for x⁺ = F (x; u); only its lower triangle is
     read.  The inputs are eliminated from the sum of costs.

@@ -35,9 +35,9 @@ def matmul(left: Sequence[Sequence[Any]], right: Sequence[Sequence[Any]]) -> Mat
 
 
 def map_matrix_rows(function: Callable[[Sequence[Any]], list[Any]], rows: Sequence[Sequence[Any]], work: int) -> Matrix:
-    """Return the list of a function's results for each row of a matrix.
+    """Return the list of the function's results for the rows of a matrix.
 
-    On symbols, many products in all, rows · ``work``, become a loop.  ``work`` is the number of products of one call.
+    On symbols, the calls become a loop if rows · ``work`` is large.  ``work`` is the number of products of one call.
     All rows must be of one type of scalar.
     """
     return map_rows(function, rows, in_loops=len(rows) * work > _SMALL, alike=True)

@@ -63,9 +63,8 @@ _DECAYED, _SQUARINGS = 1e-30, 16
 class RiccatiSolution(NamedTuple):
     """Solution of an algebraic Riccati equation: X (n, n) and the gains K (m, n) of u = −K x.
 
-    ``residual`` is that of the equation relative to the norm of γ X, with γ = 1 in discrete time.  It is infinite if
-    the closed loop is not stable.
-    ``iterations`` is the number of doublings.
+    ``residual`` is the residual of the equation, relative to the norm of γ X, with γ = 1 in discrete time.  It is
+    infinite if the closed loop is not stable.  ``iterations`` is the number of doublings.
     """
 
     X: Matrix
@@ -91,8 +90,8 @@ def riccati(problem: LinearQuadratic, *, continuous: bool) -> RiccatiSolution:
 class _Riccati(CustomDerivative):
     """Rule for the solution of an algebraic Riccati equation.
 
-    The inputs are the elements of A, B, Q, R and N.  The results are those of X and K, the relative residual and the
-    number of doublings.
+    The inputs are the elements of A, B, Q, R and N.  The results are the elements of X and K, the relative residual and
+    the number of doublings.
     """
 
     n: int
@@ -163,7 +162,7 @@ class _Riccati(CustomDerivative):
     def _refine(self, problem: LinearQuadratic, X: Matrix, gamma: Any, from_other: Any) -> tuple[Matrix, Matrix, Any]:
         """Return X refined by Newton's method, its gains K and its relative residual.
 
-        A residual at the level of rounding needs no step.  With ``from_other``, X is the stabilizing solution for
+        A residual at the level of rounding needs no step.  If ``from_other`` is true, X is the stabilizing solution for
         another cost, and more steps are allowed.
         """
 
@@ -274,8 +273,8 @@ def _closed_loop(problem: LinearQuadratic, K: Matrix) -> Matrix:
 def _solve_by_doubling(problem: LinearQuadratic, continuous: bool, share: Any) -> tuple[Matrix, Any, Any, Any]:
     """Return X up to rounding, True if (A − B K)ᵏ decays, the number of doublings, and γ.
 
-    ``share`` sets a cost that is added to all states, relative to Q's mean diagonal element.  In discrete time a cost
-    is also added to all inputs: this share of the cost of the state changes that they cause.
+    ``share`` is the cost that is added to all states, as a fraction of Q's mean diagonal element.  In discrete time a
+    cost is also added to all inputs: the same fraction of the cost of the state changes that the inputs cause.
     """
     n, R = len(problem.A), problem.R
     if not continuous:  # if inputs cost nothing, their effect on states does

@@ -71,7 +71,8 @@ def root(residual: Callable[[Any], Any], start: Any, *, max_iterations: int = 50
     The start is an array, a number, or these nested.  The residual has as many elements as the start, and may use any
     variable in scope.  The iteration ends with a step in which no element moves by more than ``tolerance``·(1 + |x|),
     or, at the limit of rounding, with a small step that is not smaller than the one before.  The derivative of the
-    solution by all that the residual uses follows from the implicit function theorem; by the start it is zero.
+    solution with respect to all values that the residual uses follows from the implicit function theorem; the
+    derivative with respect to the start is zero.
 
     >>> from linkwork.expr import root
     >>> root(lambda x: x * x - 2.0, 1.0)
@@ -93,7 +94,8 @@ def monotone_root(
     """Solve ``residual(x) = 0`` for a monotone residual, such as the gradient of a convex function.
 
     A line search shortens Newton steps that overshoot, so strongly curved residuals converge from a distant start.
-    ``like`` is a function with nearly the residual's Jacobian and cheaper to differentiate: steps use its Jacobian.
+    ``like`` is a function that is cheaper to differentiate and has nearly the same Jacobian: steps use the Jacobian of
+    ``like``.
     """
     return _solve("root", residual, start, max_iterations, tolerance, is_fixed_point=False, line_search=True, like=like)
 
@@ -102,8 +104,8 @@ def monotone_root(
 def fixed_point(step: Callable[[Any], Any], start: Any, *, max_iterations: int = 500, tolerance: float = 1e-12) -> Root:
     """Solve ``step(x) = x`` by fixed-point iteration from ``start``.
 
-    Arguments (``max_iterations``, ``tolerance``), termination and derivative are those of `root`. The status 3, a
-    singular Jacobian, does not occur: no linear system is solved.
+    Arguments (``max_iterations``, ``tolerance``), termination and derivative are as for `root`. The status 3, a
+    singular Jacobian, does not occur, since no linear system is solved.
 
     >>> from linkwork.expr import cos, fixed_point
     >>> round(fixed_point(cos, 1.0).value, 9)
@@ -113,10 +115,11 @@ def fixed_point(step: Callable[[Any], Any], start: Any, *, max_iterations: int =
 
 
 def nearby_fixed_point(step: Callable[[Any], Any], start: Any, *, max_iterations: int, tolerance: float) -> Root:
-    """Solve ``step(x) = x`` as `fixed_point` does, for iterations whose rate of convergence is proportional to |x|.
+    """Solve ``step(x) = x`` like `fixed_point`, for iterations whose rate of convergence is proportional to |x|.
 
-    Newton's method with the Jacobian of x = 0 is such an iteration.  It also ends where its next step would be below
-    an eighth of the tolerance, by the larger of |x| and the rate of the last two steps: one step earlier, typically.
+    Newton's method with the Jacobian of x = 0 is such an iteration.  The iteration also ends if the next step is
+    expected to be below an eighth of the tolerance, typically one step earlier.  The expected rate of convergence is
+    the larger of |x| and the ratio of the last two steps.
     """
     return _solve("fixed_point", step, start, max_iterations, tolerance, is_fixed_point=True, is_nearby=True)
 
@@ -226,7 +229,7 @@ def _is_batch(value: Any, shape: tuple[int, ...]) -> bool:
 
 
 def _columns(batch: np.ndarray, dimensions: int) -> list[Any]:
-    """Split a batch of arrays of so many ``dimensions`` into its elements, each an array of all samples."""
+    """Split a batch of arrays with ``dimensions`` dimensions into their elements, each an array of all samples."""
     samples = batch.shape[: batch.ndim - dimensions]
     return list(np.moveaxis(batch.reshape(*samples, -1), -1, 0))
 
@@ -272,7 +275,8 @@ def _iterate(
 ) -> tuple[list[Any], Any, Any]:
     """Iterate x ← x − correction(x).  Return (last x, number of iterations, status).
 
-    With a ``residual``, a line search shortens steps that overshoot.  ``is_nearby`` is that of `nearby_fixed_point`.
+    With a ``residual``, a line search shortens steps that overshoot.  ``is_nearby`` selects the termination of
+    `nearby_fixed_point`.
     """
 
     def more(state: Any) -> Any:

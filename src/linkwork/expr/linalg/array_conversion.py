@@ -1,4 +1,4 @@
-"""Conversion of arrays to lists of elements, which algorithms work on, and back.
+"""Conversion of arrays to lists of elements, on which algorithms work, and back.
 
 Arrays of floats may have leading dimensions, a batch; each element is then an array.  The elements of object arrays are
 any scalars, and their samples in leading dimensions are processed one after the other.
@@ -123,7 +123,7 @@ def run_on_arrays(
 
 
 def _shaped(array: Array, shape: tuple[int, ...]) -> Any:
-    """Return an array in the form that users get: a number for no dimensions, symbols in an array of symbols."""
+    """Return an array in the form for users: a number if it has no dimensions, a `SymbolArray` for symbols."""
     if array.dtype != object:
         return array.reshape(shape)[()]
     single = array.item() if not shape else None

@@ -1,7 +1,7 @@
 """Factorizations of square matrices, and solves with the factors, over any scalar.
 
-A method defines which elements of the matrix it reads, computes factors as a flat list of numbers and truth values, and
-solves A x = b and Aᵀ x = b with them.
+A method defines which elements of the matrix it reads.  It computes factors as a flat list of numbers and truth values,
+and solves A x = b and Aᵀ x = b with these factors.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ __all__ = ["METHODS", "Method", "Triangular", "method"]
 class Method(ABC):
     """Method that factors a square matrix A and solves linear equations with the factors.
 
-    It is an immutable value.  Two of them are equal if they do the same.
+    Instances are immutable; two instances are equal if they represent the same method.
     """
 
     __slots__ = ()
@@ -181,7 +181,7 @@ def method(caller: str, assume: str) -> Method:
 
 
 def _forward(rows: Rows, column: Sequence[Any]) -> list[Any]:
-    """Solve with a lower triangle that has the reciprocals of its diagonal on the diagonal."""
+    """Solve by forward substitution with a lower triangle whose diagonal is stored as reciprocals."""
     x: list[Any] = []
     for i, row in enumerate(rows):
         x.append(subtract_dot(column[i], row[:i], x) * row[i])
@@ -189,7 +189,7 @@ def _forward(rows: Rows, column: Sequence[Any]) -> list[Any]:
 
 
 def _backward(rows: Rows, column: Sequence[Any]) -> list[Any]:
-    """Solve with an upper triangle that has the reciprocals of its diagonal on the diagonal."""
+    """Solve by back substitution with an upper triangle whose diagonal is stored as reciprocals."""
     x = list(column)
     for i in range(len(x) - 1, -1, -1):
         x[i] = subtract_dot(x[i], rows[i][i + 1 :], x[i + 1 :]) * rows[i][i]

@@ -126,8 +126,8 @@ def eliminate_front(
 
     which leaves A₂₂ − U₁₂ᵀ U₁₂ and b₂ − U₁₂ᵀ y.  ``rows`` are A's upper triangle: each row from the diagonal on, then
     its b.  The diagonal of Σ c j jᵀ is multiplied by ``stretch``; rows of U beyond the diagonal are multiplied by
-    ``counts``, which is 0 if the elimination must change nothing.  A pivot that is not above ``least`` times its
-    original diagonal element fails and is replaced by 1.
+    ``counts``, which is 0 if the elimination must change nothing.  A pivot fails, and is replaced by 1, unless it
+    exceeds ``least`` times its original diagonal element.
 
     Source: Golub and Van Loan, Matrix Computations, 4th ed., 2013, section 4.2 (the outer-product form).
     """

@@ -1,12 +1,12 @@
 """QR by Householder reflections, over any scalar.
 
-Derivatives use Q and R alone: reflections leave out columns that are zero already.  With A₁ and R₁ of the first k
-columns, M = Qᵀ dA₁ R₁⁻¹, and X the skew matrix with the elements of M below the diagonal,
+Derivatives use only Q and R, since reflections skip columns that are zero already.  With A₁ and R₁ the first k columns
+of A and R, M = Qᵀ dA₁ R₁⁻¹, and X the skew matrix with the elements of M below the diagonal,
 
     dR = Qᵀ dA − X R,    dQ = Q X + (1 − Q Qᵀ) dA₁ R₁⁻¹
 
-In reverse, with N the elements of Y − Yᵀ below the diagonal and Y = Qᵀ Q̄ − R̄ Rᵀ: Ā is Q R̄, plus
-(Q N + (1 − Q Qᵀ) Q̄) R₁⁻ᵀ in the first k columns.  If Q is square, the last element of R₁ is not divided by.
+In reverse, with N the elements of Y − Yᵀ below the diagonal and Y = Qᵀ Q̄ − R̄ Rᵀ: Ā is Q R̄, plus (Q N + (1 − Q Qᵀ)
+Q̄) R₁⁻ᵀ in the first k columns.  If Q is square, no formula divides by the last element of R₁.
 
 Source: Golub and Van Loan, Matrix Computations, 4th ed., 2013, section 5.2; signs are LAPACK's.
 """
@@ -55,7 +55,8 @@ def qr(A: Any) -> QRResult:
 
     Q has k = min(m, n) orthonormal columns; R is upper triangular.  Where R has a zero on its diagonal, the column of Q
     is arbitrary but orthogonal to the other columns.  Sums of squares are not scaled: elements below 1e-150 or above
-    1e150 are lost.  Derivatives leave out what a zero on R's diagonal would divide, except the last one of a square Q.
+    1e150 are lost.  Derivatives omit the terms that would be divided by a zero on R's diagonal, except its last element
+    if Q is square.
     """
     matrices = matrix("qr", "A", A)
     m, n = matrices.shape[-2:]
@@ -137,7 +138,7 @@ class _Orthogonal(CustomDerivative):
     def _factors(
         self, inputs: Sequence[Any], results: Sequence[Any]
     ) -> tuple[list[list[Any]], list[list[Any]], list[Any]]:
-        """Return the rows of Q and R, and factors for solutions with R₁, where a zero on the diagonal has none."""
+        """Return the rows of Q and R, and factors for solutions with R₁; the reciprocal of a zero pivot is 0."""
         if not self.with_q:
             results = apply_rule(_Orthogonal(self.m, self.n, True), inputs)
         q, r = _split(results, self.m, self.n)

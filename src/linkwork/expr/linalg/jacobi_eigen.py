@@ -2,8 +2,8 @@
 
 The number of sweeps depends only on the size, and results are sorted by selections.
 
-Derivatives: with P = Vᵀ dA V, dw_i = P_ii, and column j of dV is Σ_i v_i P_ij / (w_j − w_i) over the i with other
-eigenvalues: see `vector_rotations`.
+Derivatives: with P = Vᵀ dA V, dw_i = P_ii, and column j of dV is Σ_i v_i P_ij / (w_j − w_i) over all i whose eigenvalue
+differs from w_j: see `vector_rotations`.
 
 Source: Golub and Van Loan, Matrix Computations, 4th ed., 2013, sections 8.5 and 8.6.
 """
@@ -54,7 +54,8 @@ def eigh(A: Any) -> EighResult:
     The lower triangle is read.  The sign of a vector is arbitrary, as in NumPy.  Eigenvectors of equal eigenvalues are
     an arbitrary basis of their space, and their derivatives leave out rotations within it; for nearly equal
     eigenvalues, derivatives of eigenvectors grow as the reciprocal of the gap.  Derivatives of simple eigenvalues are
-    valid, also if others are equal; for equal ones, only the derivatives of their sum are valid in all directions.
+    valid, even if other eigenvalues are equal.  For equal eigenvalues, only the derivatives of their sum are valid in
+    all directions.
     """
     return EighResult(*_eigen("eigh", A, vectors=True))
 
@@ -129,7 +130,7 @@ class Eigen(CustomDerivative):
     def _rotation(
         self, moved: list[list[Any]], values: Sequence[Any], v: list[list[Any]], inputs: Sequence[Any]
     ) -> list[list[Any]]:
-        """Return F∘M for a matrix M, ``moved``."""
+        """Return the rows of F∘M for M = ``moved``, with F_ij = 1/(w_j − w_i), and 0 for equal eigenvalues."""
         flat = [x for rows in (moved, v) for row in rows for x in row]
         return rows_of(apply_rule(EigenRotation(self.n), [*flat, *values, *inputs]), self.n)
 
@@ -161,8 +162,8 @@ Matrices = tuple[list[list[Any]], ...]
 def sweep_pairs(turn: Callable[[Matrices, int, int], None], state: Matrices, n: int, sweeps: Sequence[int]) -> Matrices:
     """Return the matrices of ``state`` after Jacobi sweeps, each of which rotates every pair of rows p, q once.
 
-    ``turn`` rotates one pair of rows in place.  ``sweeps[n]`` is the number of sweeps for n rows; its last entry is for
-    all larger n.  On symbols, sweeps of many rows are a loop with the code of one sweep.
+    ``turn`` rotates one pair of rows in place.  ``sweeps[n]`` is the number of sweeps for n rows; its last entry
+    applies to all larger n.  On symbols, sweeps of many rows are a loop with the code of one sweep.
     """
 
     def sweep(inside: Matrices) -> Matrices:

@@ -1,7 +1,7 @@
 """Least squares with and without damping, over any scalar.
 
-They are differentiated with their factors.  x minimises ‖A x − b‖² + λ² ‖x‖²: with N = AᵀA + λ² 1, N x = Aᵀb;
-with K = AAᵀ + λ² 1, equivalently x = Aᵀy with K y = b.  The smaller of the two is factored.  With r = b − A x, g =
+Solutions are differentiated with their existing factors.  x minimises ‖A x − b‖² + λ² ‖x‖²: with N = AᵀA + λ² 1, N x =
+Aᵀb; with K = AAᵀ + λ² 1, equivalently x = Aᵀy with K y = b.  The smaller of the two is factored.  With r = b − A x, g =
 N⁻¹x̄ and μ = K⁻¹A x̄:
 
     tall: dx = N⁻¹(dAᵀr + Aᵀ(db − dA x) − 2λ dλ x),    b̄ = A g, Ā = r gᵀ − b̄ xᵀ, λ̄ = −2λ g·x
@@ -31,7 +31,7 @@ __all__ = ["lstsq"]
 def lstsq(A: Any, b: Any, *, damping: Any = 0.0, status: bool = False) -> Any:
     """Return the x that minimises ‖A x − b‖² + damping² ‖x‖².
 
-    Without damping and with fewer rows than columns, it is the shortest x with A x = b.
+    Without damping and with fewer rows than columns, the result is the shortest x with A x = b.
 
     A has the shape (..., m, n), b (..., m) or (..., m, k), as for `solve`.  ``damping`` is a number, or one for each
     sample.  Unless ``damping`` is the constant 0, the smaller of AᵀA + damping² 1 and AAᵀ + damping² 1 is factored, by

@@ -98,8 +98,9 @@ def _solved(caller: str, A: Any, b: Any, method: Method, status: bool) -> Any:
 class Solve(ImplicitDerivative):
     """Rule for the solution x of A x = b.
 
-    The inputs are the elements of A that the method reads, then those of b, row by row.  The results are those of x,
-    and with ``with_status`` the status.  The factors of A are the intermediate values, so derivatives use them again.
+    The inputs are the elements of A that the method reads, then the elements of b, row by row.  The results are the
+    elements of x, and with ``with_status`` the status.  The factors of A are the intermediate values, so derivatives
+    use them again.
     """
 
     caller: str
@@ -156,8 +157,8 @@ def _flat(columns: Rows, n: int) -> list[Any]:
 def det(A: Any, *, assume: str = "gen") -> Any:
     """Return the determinant of a square matrix A; ``assume`` is as for `solve`.
 
-    Up to three rows it is expanded.  For more it is the product of the pivots.  At a singular matrix the derivatives up
-    to the third are valid; with ``assume`` "pos" and "sym" they are NaN there.
+    For up to three rows the determinant is expanded; for more rows it is the product of the pivots.  At a singular
+    matrix the derivatives up to the third are valid; with ``assume`` "pos" and "sym" they are NaN there.
     """
     matrices, factorization = square("det", A), method("det", assume)
     n = matrices.shape[-1]
@@ -183,7 +184,7 @@ class SlogdetResult(NamedTuple):
 def slogdet(A: Any, *, assume: str = "gen") -> SlogdetResult:
     """Return the sign of the determinant and the logarithm of its absolute value, as numpy.linalg.slogdet.
 
-    For a singular matrix A they are 0 and -inf, with the derivative NaN.  ``assume`` is as for `solve`.
+    For a singular matrix A the results are 0 and -inf, and their derivatives are NaN.  ``assume`` is as for `solve`.
     """
     matrices, factorization = square("slogdet", A), method("slogdet", assume)
     n = matrices.shape[-1]
@@ -247,7 +248,7 @@ class Determinant(CustomDerivative):
     def _scale(self, results: Sequence[Any]) -> Any:
         """Return the factor of tr(A⁻¹ dA) in the derivative: 1 for the logarithm, else the determinant.
 
-        It is NaN for a singular matrix.
+        The factor is NaN for a singular matrix.
         """
         return where(eq(results[0], 0.0), math.nan, 1.0 if self.logarithm else results[0])
 

@@ -1,8 +1,7 @@
 """Matrix product as one instruction with loops, and the class of such instructions on matrices.
 
-Code written out operation by operation grows with the number of products, and takes long to compile for matrices of
-more than some ten rows.  Here a product of any size is the same few loops
-(`compiler/codegen/loops/dense_code.py`).
+Code written out operation by operation grows with the number of products; matrices of more than about ten rows take
+long to compile.  Here a product of any size is the same few loops (`compiler/codegen/loops/dense_code.py`).
 """
 
 from __future__ import annotations
@@ -45,7 +44,7 @@ class MatrixInstruction(MultiResult):
 
 
 class WrittenOutInstruction(MatrixInstruction):
-    """Instruction on matrices whose derivatives are those of its written-out operations."""
+    """Instruction on matrices that is differentiated by its written-out operations."""
 
     @property
     @abstractmethod
@@ -71,7 +70,8 @@ class WrittenOutInstruction(MatrixInstruction):
 class MatrixProduct(MatrixInstruction):
     """Product of a matrix of ``rows`` × ``inner`` elements and one of ``inner`` × ``columns``.
 
-    The arguments are the elements of both matrices, row by row.  The results are those of the product, row by row.
+    The arguments are the elements of both matrices, row by row.  The results are the elements of the product, row by
+    row.
     """
 
     rows: int

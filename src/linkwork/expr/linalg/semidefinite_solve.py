@@ -6,10 +6,10 @@ A small diagonal, A + E with E = μ diag(A) + floor, makes the matrix regular; t
 
     x ← x + (A + E)⁻¹ (b − A x)
 
-from zero converges to the solution of least xᵀE x in few steps, as the error component of a relative eigenvalue σ is
-(μ/(μ + σ))ᵏ after k steps.  No digits are lost for a singular A: the errors that (A + E)⁻¹ magnifies are in A's null
-space.  After a step d the residual of b is E d, so no product with A is needed.  In float32 μ is rounding, so functions
-that use this solver are computed in float64.
+from zero converges to the solution of least xᵀE x in few steps, since k steps reduce the error in the eigenvector of a
+relative eigenvalue σ by the factor (μ/(μ + σ))ᵏ.  No digits are lost if A is singular: the errors that (A + E)⁻¹
+magnifies are in A's null space.  After a step d the residual of b is E d, so no product with A is needed.  In float32 μ
+is as small as rounding errors, so functions that use this solver are computed in float64.
 
 Sources: Rockafellar, Monotone operators and the proximal point algorithm, SIAM J. Control Optim. 14 (5), 1976;
 Carpentier, Budhiraja and Mansard, Proximal and sparse resolution of constrained dynamic equations, RSS 2021.
@@ -93,7 +93,7 @@ class Semidefinite:
     def solved(self, b: Scalars, steps: int = STEPS, *, in_loop: bool = False, exact: Any = 1.0) -> list[Any]:
         """Return the x of A x = b after ``steps`` steps of the proximal point algorithm.
 
-        With ``in_loop``, the steps on a large matrix in a trace are one loop: less code, and the same numbers.  The
+        With ``in_loop``, the steps on a large matrix become one loop in a trace: less code, with the same results.  The
         steps after the first are multiplied by ``exact``: if it is 0, the result is that of `once`.
         """
         if in_loop and sum(map(len, self.L)) >= _FEW and any(x.__class__ is Symbol for x in b):
@@ -113,11 +113,11 @@ class Semidefinite:
     def solved_nearly(self, b: Scalars, removals: int = 2, *, least: bool = False) -> list[Any]:
         """Return the x of A x = P b, where P removes the component of b that is not in the range of A.
 
-        With ρ = E (A + E)⁻¹, which preserves such a component, x = (A + E)⁻¹ (1 + cρ + c(c + 1)/2 ρ²) (1 − ρ)ⁿ b, with
-        c = n + 1 for n ``removals``; the error is of the order ρ³. The component is removed first: (A + E)⁻¹ would
-        magnify it by 1/μ. Rounding in ρ, relative to the component, is magnified by 1/μ too, in A's null space: two
-        removals remove it, and none is needed for a b in range. With ``least``, a term in ρ³ cancels what is in the
-        null space, as `least` does.
+        With ρ = E (A + E)⁻¹, which does not change a component outside of the range, x = (A + E)⁻¹ (1 + cρ + c(c + 1)/2
+        ρ²) (1 − ρ)ⁿ b, with c = n + 1 for n ``removals``; the error is of the order ρ³. The component is removed first:
+        (A + E)⁻¹ would magnify it by 1/μ. Rounding errors in ρ are proportional to that component, and are magnified by
+        1/μ too, in A's null space.  Two removals remove them; none is needed for a b in the range of A. With ``least``,
+        a term in ρ³ cancels the null-space component of x, as the method `least` does.
         """
         remainder, c = list(b), removals + 1
         for _ in range(removals):
@@ -134,9 +134,9 @@ class Semidefinite:
         return [0.0 if is_zero(e) or is_zero(d) else e * d for e, d in zip(self.E, step, strict=True)]
 
     def least(self, x: Scalars, steps: int = 2) -> list[Any]:
-        """Return x without its component in A's null space, in which rounding errors of a solution are magnified.
+        """Return x without its component in A's null space, where the rounding errors of a solution are magnified.
 
-        (A + E)⁻¹ E preserves that component and almost removes the rest; it is applied ``steps`` times.
+        (A + E)⁻¹ E preserves that component and nearly removes all other components; it is applied ``steps`` times.
         """
         remainder = list(x)
         for _ in range(steps):
@@ -174,7 +174,7 @@ class Semidefinite:
         return self._in_rows(y)
 
     def _in_rows(self, y: Scalars) -> list[Any]:
-        """Return values in the order of A's rows, from those in elimination order."""
+        """Return values in the order of A's rows, from values in elimination order."""
         result: list[Any] = [0.0] * len(self.E)
         for row, a in zip(self.order, y, strict=True):
             result[row] = a

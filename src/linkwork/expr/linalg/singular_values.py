@@ -61,8 +61,8 @@ def svd(A: Any) -> SVDResult:
     """Return U, s and Vᵀ of A = U diag(s) Vᵀ as numpy.linalg.svd with full_matrices=False; s descends.
 
     Signs are arbitrary, as in NumPy.  Derivatives are valid for simple nonzero singular values, and for sums over a
-    whole group of equal values.  Vectors of equal values, or of zeros, are arbitrary, and their derivatives leave out
-    rotations within their space.
+    whole group of equal values.  Singular vectors of equal values, or of zeros, are an arbitrary basis of their space;
+    their derivatives leave out rotations within this space.
     """
     return SVDResult(*_decompose("svd", A, vectors=True))
 
@@ -188,8 +188,8 @@ def _turn(state: Matrices, p: int, q: int) -> None:
 def pinv(A: Any, *, rtol: float | None = None) -> Any:
     """Return the pseudoinverse of A; singular values of at most ``rtol`` times the largest count as zero.
 
-    The default of ``rtol`` is 10 max(m, n) times the rounding unit of the type of the numbers.  The derivative is that
-    at constant rank.  For full rank or with damping, `lstsq` takes a fraction of the operations.
+    The default of ``rtol`` is 10 max(m, n) times the rounding unit of the type of the numbers.  The derivative assumes
+    constant rank.  For full rank or with damping, `lstsq` needs only a fraction of the operations.
     """
     matrices = matrix("pinv", "A", A)
     m, n = matrices.shape[-2:]

@@ -125,12 +125,12 @@ def reciprocal(x: Any) -> Any:
 
 
 def reciprocal_or_zero(x: Any, is_left_out: Any) -> Any:
-    """Return 0 where ``is_left_out`` is true, even if x is 0 there, and 1/x elsewhere."""
+    """Return 0 where ``is_left_out`` is true, even for x = 0, and 1/x elsewhere."""
     return where(is_left_out, 0.0, 1.0 / where(is_left_out, 1.0, x))
 
 
 def select(condition: Any, x: Any, y: Any) -> Any:
-    """Return ``x`` where the condition is true, else ``y``; resolved at trace time if it is known."""
+    """Return ``x`` where the condition is true, else ``y``; a condition known at trace time is resolved then."""
     if condition.__class__ is bool:
         return x if condition else y
     return x if x is y else where(condition, x, y)

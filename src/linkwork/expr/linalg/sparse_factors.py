@@ -1,7 +1,7 @@
 """Sparse factors L D Lᵀ of symmetric matrices, and solutions with them, as instructions with tables of indices.
 
 Code written out operation by operation has an instruction for each product of the factorization.  It takes long to
-compile from some thousand products on.  Here the code is a few loops over tables of any length
+compile if there are more than about a thousand products.  Here the code is a few loops over tables of any length
 (`compiler/codegen/loops/sparse_factors_code.py`).
 
 Source: Davis, Direct Methods for Sparse Linear Systems, 2006, chapters 3 and 4 (right-looking form).
@@ -42,9 +42,9 @@ FACTORS, SOLUTION = bundle_operation("sparse_factors"), bundle_operation("sparse
 class SparseInstruction(WrittenOutInstruction):
     """Instruction on a sparse matrix L, unit lower triangular in the order of elimination, that is stored by columns.
 
-    ``order`` are the unknowns in this order: column k eliminates unknown ``order[k]``.  ``rows`` are the unknowns of
-    the elements below the diagonal, ascending within each column.  Column k has the indices from ``starts[k]`` to
-    ``starts[k + 1]``.
+    ``order`` are the unknowns in elimination order: column k eliminates unknown ``order[k]``.  ``rows`` are the
+    unknowns of the elements below the diagonal, ascending within each column.  Column k has the indices from
+    ``starts[k]`` to ``starts[k + 1]``.
     """
 
     order: tuple[int, ...]
@@ -84,9 +84,9 @@ class SparseInstruction(WrittenOutInstruction):
 
 
 class Change(NamedTuple):
-    """Elements of L, from ``target`` on, that change by products of a factor and as many elements from ``source`` on.
+    """Change of ``length`` elements of L from ``target`` on, by a factor times the elements from ``source`` on.
 
-    ``factor`` is the index among the column's elements of one that is multiplied by the reciprocal of D.
+    The factor is an element of the column, multiplied by the reciprocal of D; ``factor`` is its index in the column.
     """
 
     factor: int
@@ -100,7 +100,7 @@ class SparseFactorization(SparseInstruction):
     """Instruction that factors a symmetric matrix A = L D Lᵀ, in place.
 
     The arguments are the diagonal of A, then its elements at the indices of L below the diagonal.  The results are the
-    reciprocals of D, which are 0 for zeros, then the elements of L.
+    reciprocals of D, with 0 for zeros of D, then the elements of L.
     """
 
     operation: ClassVar[Operation] = FACTORS
@@ -122,7 +122,7 @@ class SparseFactorization(SparseInstruction):
     def changes(self, lengths: Sequence[int] = (1,)) -> Iterator[list[Change]]:
         """Yield for each column the changes of elements of L by its elimination.
 
-        Each is of as many adjacent elements as one of the ``lengths``, in descending order down to 1.
+        Each change has a number of adjacent elements that is one of ``lengths``, which descend to 1.
         """
         columns = [*self.columns()]
         column_of = {unknown: k for k, unknown in enumerate(self.order)}
@@ -184,7 +184,7 @@ class SparseSolution(SparseInstruction):
     def chunks(self) -> Iterator[list[tuple[int, int]]]:
         """Yield for each column the indices of its elements in chunks: the first of a chunk, and their number.
 
-        The number is `SUMS` or 1; the unknowns of a chunk are adjacent.
+        A chunk has `SUMS` elements or one; its unknowns are adjacent.
         """
         for _, elements in self.columns():
             own_elements = [*elements]
@@ -253,7 +253,8 @@ def runs(sources: Sequence[int], targets: Sequence[int], lengths: Sequence[int])
 def column_pattern(order: Sequence[int], columns: Sequence[Iterable[int]]) -> tuple[tuple[int, ...], tuple[int, ...]]:
     """Return ``starts`` and ``rows`` of the factor L of a matrix, whose columns have nonzero elements at ``columns``.
 
-    These are unknowns that are eliminated later.  L has further nonzero elements, where the elimination fills in.
+    ``columns`` has, for each unknown, the unknowns that are eliminated later.  L also has the nonzero elements that
+    elimination creates (fill-in).
     """
     position = {unknown: k for k, unknown in enumerate(order)}
     below = [set(rows) for rows in columns]

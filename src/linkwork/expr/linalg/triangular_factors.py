@@ -2,8 +2,8 @@
 
 LDLᵀ and LᵀDL factor a symmetric matrix into a unit triangle and a diagonal, without square roots and without pivoting.
 LᵀDL eliminates the last row first.  For the mass matrix of a tree of bodies, parents before children, it preserves the
-zeros between branches, so the cost is that of the branches.  Cholesky is L D Lᵀ with square roots taken last, so that a
-pivot waits for one division only.
+zeros between branches, so the cost is that of the branches.  Cholesky is L D Lᵀ with square roots computed last, so
+that each pivot depends on one division and no square root.
 
 LU exchanges rows by selections between numbers.  Large matrices are eliminated by loops over rows: a step subtracts a
 multiple of the top row from one row, and compares the result with the best row so far, which becomes the next top row.
@@ -46,7 +46,7 @@ def ltdl(A: Any, *, status: bool = False) -> tuple[Any, ...]:
 def ldl(A: Any, *, status: bool = False) -> tuple[Any, ...]:
     """Return L and d of A = L D Lᵀ: a unit lower triangle, and the diagonal of D.
 
-    As `ltdl`, with its ``status``, but eliminating the first row first.
+    Arguments and ``status`` are as for `ltdl`; the first row is eliminated first.
     """
     return _factored("ldl", A, status, last_first=False)
 
@@ -160,9 +160,9 @@ def lu_factors(rows: Rows, pivots: Pivots) -> tuple[list[list[Any]], list[Any]]:
     """Return the LU factors of a matrix in one square matrix, and a truth value for each possible row exchange.
 
     The matrix has U on and above the diagonal, with reciprocals on the diagonal, and the multipliers of L below.  In
-    step k, row k is exchanged or not with row i, for i from k + 1 on; then its multiples are subtracted from the rows
-    below.  Multipliers stay in place when rows are exchanged in later steps.  On symbols, the first steps of a large
-    matrix are loops over rows.
+    step k, row k may be exchanged with each row i > k; then multiples of row k are subtracted from the rows below.
+    Multipliers stay in place when rows are exchanged in later steps.  On symbols, the first steps of a large matrix are
+    loops over rows.
     """
     n = len(rows)
     result = [list(row) for row in rows]
@@ -195,7 +195,7 @@ def swap_if(swap: Any, x: Any, y: Any) -> tuple[Any, Any]:
 
 
 def is_larger(candidate: Any, best: Any) -> Any:
-    """Return the condition that |candidate| exceeds |best|; a structural zero never does."""
+    """Return the condition that |candidate| exceeds |best|; it is False for a structural zero."""
     if is_zero(candidate):
         return False
     return True if is_zero(best) else lt(fabs(best), fabs(candidate))
@@ -244,15 +244,16 @@ def _next_best(of: Any) -> Step:
 
 
 def _find_pivot_row(best: Any, rows: Any) -> tuple[Any, Any, list[Any]]:
-    """Return the row whose first element is largest in size, the other rows, and a truth value for each exchange."""
+    """Return the row with the first element of largest magnitude, the other rows, and the exchanges' truth values."""
     top, (other_rows, swaps) = scan(_compare_rows, best, rows)
     return top, other_rows, _conditions(swaps)
 
 
 def _compare_rows(best: Any, row: Any) -> tuple[Any, tuple[Any, Any]]:
-    """Return the row with the larger first element in size, the other row, and 1 if they were exchanged.
+    """Return the row with the first element of larger magnitude, the other row, and 1 if they were exchanged.
 
-    The first result is the new best row.  The others are a pair, the outputs of a loop's step; the number is 1 or 0.
+    The first result is the new best row.  The second result, the output of a loop's step, is a pair: the other row, and
+    1.0 or 0.0.
     """
     swap = is_larger(row[0], best[0])
     pairs = [swap_if(swap, x, y) for x, y in zip(best.tolist(), row.tolist(), strict=True)]
@@ -268,9 +269,9 @@ def _conditions(swaps: Any) -> list[Any]:
 class Pivots:
     """Reciprocals of a factorization's pivots, with a check of each pivot.
 
-    A pivot fails if its reciprocal is zero, infinite or NaN, or if it must be positive and is not.  Pivots that are
-    known at trace time are checked then: a failed one raises an error, unless ``with_status``.  With ``zero`` none
-    fails: the reciprocal of zero is zero.
+    A pivot fails if its reciprocal is zero, infinite or NaN, or if it must be positive and is not.  A pivot that is
+    known at trace time is checked at trace time: if it fails, an error is raised, unless ``with_status``.  With
+    ``zero``, no pivot fails, and the reciprocal of zero is zero.
     """
 
     def __init__(

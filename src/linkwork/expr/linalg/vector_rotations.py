@@ -1,9 +1,10 @@
 """Rotations of eigenvectors and singular vectors, from which derivatives of decompositions follow.
 
 Vectors of equal values are an arbitrary basis of their space.  Here a derivative leaves out rotations within such a
-space: its basis remains orthonormal, but no longer diagonalises the matrix, whose derivative gets elements between the
-equal values.  Derivatives of the rotations use these elements.  Thus derivatives of a simple value and of its vector,
-and derivatives of sums over a whole group of equal values, are valid to any order.
+space.  The basis of the space remains orthonormal, but no longer diagonalises the matrix: the diagonalised matrix has a
+derivative with nonzero elements between equal values.  Derivatives of the rotations use these elements.  Thus
+derivatives of a simple value and of its vector, and derivatives of sums over a whole group of equal values, are valid
+to any order.
 
 Values that differ by rounding count as equal.
 """
@@ -84,7 +85,7 @@ class EigenRotation(ImplicitDerivative):
         return rows_of(inputs, self.n), rows_of(inputs[self.size :], self.n), inputs[2 * self.size :][: self.n]
 
     def _within(self, values: Sequence[Any], rows: list[list[Any]], diagonal: Sequence[Any]) -> list[list[Any]]:
-        """Return the elements of a matrix between equal eigenvalues, with another diagonal."""
+        """Return a matrix with only its elements between equal eigenvalues, and with another diagonal."""
         size = _largest(values)
         return [
             [
@@ -106,7 +107,7 @@ def congruence(v: list[list[Any]], lower: Sequence[Any]) -> list[list[Any]]:
 
 
 def pulled_back(v: list[list[Any]], weights: list[list[Any]]) -> list[Any]:
-    """Return the gradient by the lower triangle of M for the weights of the elements of VᵀMV."""
+    """Return the gradient of Σ weights·(VᵀMV) with respect to the lower triangle of M."""
     return gather_elements(product(product(v, weights), transposed(v)), _SYMMETRIC.reads(len(v)), symmetric=True)
 
 
@@ -116,7 +117,7 @@ class SingularRotation(ImplicitDerivative):
 
     Ω and Ψ are skew, and between equal values Ψ = −Ω.  The inputs are R and K, U, V, the singular values, and A; the
     results are the elements of Ω, Ψ and N.  If m = n, there are no K and N.  With ``adjoint`` the rule solves the
-    transposed equations: from weights of Ω, Ψ and N it computes those of R and K.
+    transposed equations: from weights of Ω, Ψ and N it computes the weights of R and K.
     """
 
     m: int
@@ -207,7 +208,7 @@ class SingularRotation(ImplicitDerivative):
 
 
 def _within(s: Scalars, rows: Matrix, diagonal: Scalars) -> Matrix:
-    """Return the elements of a matrix between equal singular values, with another diagonal.
+    """Return a matrix with only its elements between equal singular values, and with another diagonal.
 
     Between values that are not zero, the matrix is made symmetric.
     """
@@ -243,7 +244,7 @@ _ROUNDING = 2.0**-8  # factor of a gap that is rounding if the product vanishes 
 
 
 def gap_inverse(x: Any, scale: Any) -> Any:
-    """Return 1/x, and 0 if x is zero up to rounding of values of the size of ``scale``.
+    """Return 1/x, or 0 if x is zero up to rounding errors of values of magnitude ``scale``.
 
     Equal eigenvalues do not contribute to each other's derivatives.
     """
@@ -251,5 +252,5 @@ def gap_inverse(x: Any, scale: Any) -> Any:
 
 
 def is_rounding(x: Any, scale: Any) -> Any:
-    """Return the condition that x is zero up to rounding of values of the size of ``scale``."""
+    """Return the condition that x is zero up to rounding errors of values of magnitude ``scale``."""
     return eq(scale + _ROUNDING * x, scale)

@@ -45,9 +45,9 @@ class QuadraticSolution(NamedTuple):
 
     ``status`` is 0: solved; 1: out of iterations; 2: NaN or infinite data; 3: infeasible; 4: unbounded; 5: H is not
     positive semidefinite.  With status 3, the multipliers prove that no x is feasible: Aᵀ multipliers +
-    bound_multipliers = 0 and Σ multiplier·bound < 0, summed over the rows of A and the elements of x.  They are all 0
-    if a lower bound is above its upper one.  With status 4, x is a direction along which the objective decreases
-    without limit.
+    bound_multipliers = 0 and Σ multiplier·bound < 0, summed over the rows of A and the elements of x.  The multipliers
+    are all 0 if a lower bound is above its upper bound.  With status 4, x is a direction along which the objective
+    decreases without limit.
     """
 
     x: Any
@@ -81,7 +81,7 @@ def quadratic_program(
 ) -> QuadraticSolution:
     """Minimize ½ xᵀHx + gᵀx with lower ≤ A x ≤ upper and x_lower ≤ x ≤ x_upper, over any scalar.
 
-    H, g, ``warm_start``, ``tolerance``, ``max_iterations`` and results are those of `linkwork.quadratic_program`, which
+    H, g, ``warm_start``, ``tolerance``, ``max_iterations`` and results are as for `linkwork.quadratic_program`, which
     runs a compiled kernel if all arguments are numbers.  Raises ValueError for a lower bound of inf or an upper bound
     of -inf; a lower bound above the upper one gives status 3.
     """
@@ -143,7 +143,7 @@ def checked_bound(name: str, bound: np.ndarray | None, end: float) -> Any:
     """Return a numeric bound, as a list if possible, which is faster than a small array.
 
     The result is None for an omitted bound and for symbols. Raises ValueError if an element equals ``end``, the
-    infinity that no x satisfies.
+    infinite value that no x satisfies.
     """
     if bound is None or bound.dtype.char == "O":
         return None

@@ -12,10 +12,10 @@ other rows.  One operation adds a row p to W or removes it, with d = T_pp and c 
 
 Multipliers are stored relative to their initial values, which saves digits if the solution is near.
 
-The current multipliers always have valid signs.  If those of h have them too, the row with the largest violation
-enters. Otherwise the step to h ends where the first multiplier becomes 0, and its row leaves.  A row that depends on W,
-T_pp = 0, can only replace another row.  Along the ray (e_p, −c_W) of multipliers the dual function grows until the
-first multiplier becomes 0.  If none does, no x satisfies the rows, and the ray proves it.
+The current multipliers always have valid signs.  If the multipliers in h have valid signs too, the row with the largest
+violation enters. Otherwise the step to h ends where the first multiplier becomes 0, and its row leaves.  A row that
+depends on W, T_pp = 0, can only replace another row.  Along the ray (e_p, −c_W) of multipliers the dual function grows
+until the first multiplier becomes 0.  If none does, no x satisfies the rows, and the ray proves it.
 
 Sources: Goldfarb and Idnani, A numerically stable dual method for solving strictly convex quadratic programs,
 Mathematical Programming 27, 1983; Arnström, Bemporad and Axehill, A dual active-set solver for embedded quadratic
@@ -149,7 +149,7 @@ def _entry(table: Sequence[Any], index: Any) -> Any:
 
 
 class _Ray(NamedTuple):
-    """Ray of multipliers, along which they change as a row that depends linearly on the active rows enters."""
+    """Ray along which the multipliers change while a row enters that depends linearly on the active rows."""
 
     length: Any = math.inf  # at which the first multiplier is 0
     blocking_row: Any = 0.0
@@ -175,7 +175,7 @@ def _choose_next(bounds: ScaledBounds, columns: Sequence[Any]) -> NextChange:
 class _Update(NamedTuple):
     """Change T − u uᵀ/d of the tableau T by a pivot, not yet written to it.
 
-    The diagonal element of the pivot's own row becomes −1/d.
+    The diagonal element of the pivot's row becomes −1/d.
     """
 
     row: Any  # pivot row, or −1
@@ -194,7 +194,7 @@ class _Update(NamedTuple):
 def _pivot(s: ActiveSetState, bounds: ScaledBounds, count: int) -> ActiveSetState:
     """Return the state after ``count`` pivots, whose updates are written to the tableau together.
 
-    Reading and writing the tableau takes the longest, and happens once in this way.
+    Most of the time is spent on reading and writing the tableau, which then happens only once.
     """
     updates: list[_Update] = []
     for _ in range(count):
@@ -215,7 +215,7 @@ def _pivot(s: ActiveSetState, bounds: ScaledBounds, count: int) -> ActiveSetStat
 def _one_pivot(s: ActiveSetState, bounds: ScaledBounds, updates: Sequence[_Update]) -> tuple[ActiveSetState, _Update]:
     """Return the state after one pivot, and the update of the tableau that it requires.
 
-    ``updates`` are those of earlier pivots that are not yet written to the tableau.
+    ``updates`` are the updates by earlier pivots that are not yet written to the tableau.
     """
     k = len(bounds.lower)
     h, now, sides, marks, T = (list(x) for x in (*s[:4], s.tableau))

@@ -74,7 +74,7 @@ class ConvexProgram:
     """Convex quadratic program: minimize ½ xᵀHx + gᵀx with bounds on the rows A x and on selected variables.
 
     ``bounded`` are the indices of these variables.  ``lower``, ``upper`` and ``warm`` have an element for each row of
-    A, then one for each of them.
+    A, then one for each bounded variable.
     """
 
     H: list[list[Any]]
@@ -219,7 +219,7 @@ class _Problem:
         )
 
     def _is_unbounded(self, direction: Scalars, s: _Pass, Hx: Scalars, Cx: Scalars) -> Any:
-        """Return True if the objective decreases without limit along ``direction``, and no bound ends the motion.
+        """Return True if the objective decreases without limit along ``direction`` and no bound is reached.
 
         ``s`` is the state before the step along the direction, ``Hx`` and ``Cx`` are the products after it.
         """
@@ -288,7 +288,7 @@ def solve_program(program: ConvexProgram) -> tuple[Outcome, list[Any], ProgramFa
 
 
 def _side(warm: Any, lower: Any, upper: Any) -> Any:
-    """Return the bound at which a warm start holds a row: 1 for the upper, −1 for the lower, 0 for none.
+    """Return the bound at which a row is active in a warm start: 1 for the upper, −1 for the lower, 0 for neither.
 
     ``warm`` is the requested side; an infinite bound cannot be active.
     """

@@ -4,8 +4,8 @@ With the active rows W, x and their multipliers λ solve K (x, λ) = (−g, b), 
 
     K (dx, dλ) = (−dg − dH x − dC_Wᵀλ, db − dC_W x).
 
-In reverse, with K w = (x̄, λ̄) and w = (u, v): ḡ = −u, H̄ = −u xᵀ, C̄ = −λ uᵀ − v xᵀ, b̄ = v.  K is solved with the
-tableau of the solution, and proximal steps if H + E was factored.
+In reverse, with K w = (x̄, λ̄) and w = (u, v): ḡ = −u, H̄ = −u xᵀ, C̄ = −λ uᵀ − v xᵀ, b̄ = v.  Systems with K are
+solved with the tableau of the solution, and by proximal steps if H + E was factored.
 
 Source: Fiacco, Introduction to Sensitivity and Stability Analysis in Nonlinear Programming, Academic Press 1983; Amos
 and Kolter, OptNet: differentiable optimization as a layer in neural networks, ICML 2017.
@@ -229,7 +229,7 @@ def _row_changes(dA: Sequence[Scalars], x: Scalars, shape: _Shape) -> list[Any]:
 
 
 def _outer(u: Scalars, x: Scalars) -> list[Any]:
-    """Return −u xᵀ as a gradient by the lower triangle of a symmetric matrix."""
+    """Return −u xᵀ as a gradient with respect to the lower triangle of a symmetric matrix."""
     return [0.0 - u[i] * x[j] - (u[j] * x[i] if i != j else 0.0) for i in range(len(u)) for j in range(i + 1)]
 
 

@@ -114,7 +114,7 @@ def are_loops_better(n: int, k: int) -> bool:
 def factor_program(H: Rows, g: Scalars, rows: Rows, bounded: Sequence[int], limits: FloatLimits) -> ProgramFactors:
     """Factor H + E and scale the rows, including the unit rows of bounded variables.
 
-    ``limits`` are those of the float type.
+    ``limits`` are the limits of the float type.
     """
     n, k = len(H), len(rows) + len(bounded)
     in_loops = are_loops_better(n, k)

@@ -117,7 +117,7 @@ class InstructionList(ABC):
         return self.rebuilt(ordered_instructions, [number[r] for r in self.results])
 
     def without_rules(self) -> Self:
-        """Return the list without the instructions that store derivative rules; computed results take their part."""
+        """Return the list without the instructions that store derivative rules; their computed results replace them."""
         instructions = self.instructions
         if RULE not in self.kinds:
             return self
@@ -136,8 +136,8 @@ class InstructionList(ABC):
     def alive(self) -> list[int]:
         """Return the number of live values before each instruction and after the last.
 
-        A value is live when it is computed and still needed.  Inputs, constants and the parts of bundles do not count,
-        nor does a result after the last instruction that uses it, as it is stored when it is computed.
+        A value is live when it is computed and still needed.  Inputs, constants and the parts of bundles are not
+        counted.  A result is stored when it is computed, so it is not live after the last instruction that uses it.
         """
         last = list(range(len(self.instructions)))
         for k, (_, args, _) in enumerate(self.instructions):
@@ -189,7 +189,7 @@ class Region(InstructionList):
         return Region(len(inputs), tuple(instructions), tuple(results), first)
 
     def taking(self, indices: Sequence[int], takes: int) -> Region:
-        """Return the body with ``takes`` inputs, of which the inputs at ``indices`` are the body's present inputs."""
+        """Return the body with ``takes`` inputs; its present inputs become the inputs at ``indices``."""
         moved = [
             Instruction(operation, args, indices[value] if operation is INPUT else value)
             for operation, args, value in self.instructions
@@ -217,7 +217,7 @@ def bodies_of(bundle: MultiResult) -> list[Region]:
 
 
 def once_per_list(function: Callable[[InstructionList], float]) -> Callable[[InstructionList], float]:
-    """Return the function of a list of instructions with its results stored with each list, which is immutable."""
+    """Return a function of a list of instructions that stores its result in each list, since lists are immutable."""
     name = f"_{function.__name__} stored"
 
     @wraps(function)
@@ -232,7 +232,7 @@ def once_per_list(function: Callable[[InstructionList], float]) -> Callable[[Ins
 
 @once_per_list
 def instruction_count(listing: InstructionList) -> float:
-    """Return the number of instructions, those of loops' bodies and of other regions included."""
+    """Return the number of instructions, including instructions in bodies of loops and in other regions."""
     bundles = (i[2] for i in listing.instructions if i[0].arity < 0) if listing.has_bodies else ()
     inside = (body for bundle in bundles if isinstance(bundle, MultiResult) for body in bodies_of(bundle))
     return len(listing.instructions) + sum(map(instruction_count, inside))

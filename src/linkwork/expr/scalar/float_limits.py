@@ -33,10 +33,11 @@ MODERATE = 2.0**64  # numbers up to it, and their reciprocals, have products in 
 
 
 def by_type(number: float) -> float:
-    """Return a tolerance or bound of float64, to 5 digits, that code in float32 replaces by its counterpart.
+    """Return a number for float64, rounded to 5 digits, that code in float32 replaces by its counterpart.
 
-    A tolerance is a power of the rounding unit: it becomes the same power of float32's.  A number near an end of the
-    range, below 1e-100 or above 1e100, becomes one as near to that end of float32's range.
+    A tolerance is a power of float64's rounding unit; its counterpart is the same power of float32's rounding unit.  A
+    number below 1e-100 or above 1e100 is a bound near an end of the range; its counterpart is as near to that end of
+    float32's range.
     """
     (bits,) = _BITS.unpack(_NUMBER.pack(number))
     marked: float = _NUMBER.unpack(_BITS.pack(((bits - _MARK) & ~_LAST) + _MARK))[0]  # at most as large

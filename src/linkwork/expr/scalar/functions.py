@@ -4,12 +4,12 @@
 arrays.  Algorithms written with these functions and ``+ - * /`` therefore run on all of these types, and are traced by
 running them on symbols.  Object arrays, which a traced function receives, are processed element by element.
 
-An entry has the operation's implementation on NumPy arrays and on floats, its partial derivatives by each argument
-(over any scalar; they receive the arguments and the result), its lowering to machine code, and the further properties
-of `linkwork.expr.scalar.operations.Operation`.  To add an operation, add an entry.
+An entry has the operation's implementation on NumPy arrays and on floats, and its lowering to machine code.  It has a
+partial derivative with respect to each argument, a function over any scalar of the arguments and the result.  It also
+has the further properties of `linkwork.expr.scalar.operations.Operation`.  To add an operation, add an entry.
 
-A partial derivative is an expression that is finite, and differentiable again, wherever the function is: it has no
-branch that is taken at single points only, such as x = 0, except at kinks.  docs/expressions.md lists the kinks.
+A partial derivative is finite, and differentiable again, wherever the function is.  It has no branch that applies only
+at single points, such as x = 0, except at kinks.  docs/expressions.md lists the kinks.
 """
 
 from __future__ import annotations
@@ -147,14 +147,14 @@ def log10(x: Scalar) -> Scalar:
 
 
 def _power_slope(x: Any, y: Any) -> Any:
-    """Return the derivative of xʸ by x, y xʸ⁻¹, which is 0 for y = 0 also at x = 0."""
+    """Return ∂xʸ/∂x = y xʸ⁻¹, which is 0 for y = 0, also at x = 0."""
     if isinstance(y, (int, float)):
         return y * f.pow(x, y - 1.0) if y else 0.0
     return f.where(f.and_(f.eq(x, 0.0), f.eq(y, 0.0)), 0.0, y * f.pow(x, y - 1.0))
 
 
 def _power(x: Any, y: Any) -> Any:
-    """Return xʸ of C's pow.  NumPy's power is a square root for y = 0.5, which differs at −∞ and −0."""
+    """Return xʸ as C's pow does.  For y = 0.5 NumPy's power is a square root, which differs at −∞ and −0."""
     result = np.power(x, y)
     root = np.where(np.equal(x, -math.inf), math.inf, result + 0.0)
     return np.where(np.equal(y, 0.5), root, result)[()]
@@ -237,7 +237,7 @@ _STEEP = by_type(1e200)  # beyond, the derivative of atan is below all numbers
 
 
 def _angle_slope(x: Any) -> Any:
-    """Return the derivative of atan x, 1/(1 + x²), whose own derivatives do not overflow."""
+    """Return the derivative of atan x, 1/(1 + x²), in a form whose derivatives do not overflow."""
     x = f.where(f.lt(_STEEP, f.abs(x)), _STEEP, x)
     return f.div(0.5, 0.5 + 0.5 * x * x)
 
@@ -368,7 +368,7 @@ def fabs(x: Scalar) -> Scalar:
 
 @operation(np.sign, lambda x: x if x != x else float((x > 0.0) - (x < 0.0)), _zeros, "@sign")
 def sign(x: Scalar) -> Scalar:
-    """-1, 0 or 1, as ``x`` is negative, zero or positive."""
+    """Sign of x: -1 if ``x`` is negative, 0 if zero, 1 if positive."""
 
 
 @operation(np.floor, lambda x: math.copysign(math.floor(x), x), _zeros, "llvm.floor")
@@ -408,13 +408,13 @@ def fmax(x: Scalar, y: Scalar) -> Scalar:
 
 
 def _division_slopes(x: Any, y: Any, r: Any) -> tuple[Any, Any]:
-    """Return the derivatives of x − n y for the integer n = (x − r)/y, also at the steps of n."""
+    """Return the derivatives 1 and −n of r = x − n y, n = (x − r)/y, also at x where the integer n changes."""
     return 1.0, f.floor(f.div(r - x, y) + 0.5)
 
 
 @operation(np.fmod, math.fmod, _division_slopes, "@fmod", domain=((-9.0, 9.0), (0.5, 3.0)))
 def fmod(x: Scalar, y: Scalar) -> Scalar:
-    """Remainder of ``x / y`` with the sign of ``x``."""
+    """Remainder of ``x / y`` with the sign of ``x``, as C's fmod."""
 
 
 @operation(
@@ -437,7 +437,7 @@ def mod(x: Scalar, y: Scalar) -> Scalar:
     casadi=lambda x: f.where(f.or_(x <= 0.0, x >= 0.0), f.fmax(f.fmin(x, _LARGEST), -_LARGEST), 0.0),
 )
 def nan_to_num(x: Scalar) -> Scalar:
-    """``x``; the largest finite number of its type for an infinity, and 0 for NaN."""
+    """``x`` if finite; for an infinity the finite number next to it, and 0 for NaN."""
 
 
 # -- truth values, and selection between two numbers

@@ -1,8 +1,8 @@
 """Interpreter of instructions on any scalar type.
 
 Evaluation of an expression or a program on a batch, translation to CasADi, differentiation and inlining into another
-trace are one traversal, `run`, with different implementations of an operation.  The interpreter is the reference that
-compiled code is checked against.
+trace all use one traversal, `run`, with different implementations of the operations.  The interpreter is the reference
+that compiled code is checked against.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ class Instruction(NamedTuple):
     """One value of an instruction list: an operation and the indices of its arguments.
 
     ``value`` is the number of a constant, or the index of an input among all scalar inputs.  For an operation with
-    several results it is their `MultiResult`, and for one of these results its index.
+    several results, ``value`` is the `MultiResult`; for the extraction of one result it is the index of that result.
     """
 
     operation: Operation
@@ -67,7 +67,7 @@ def apply_on_arrays(instruction: Instruction, arguments: list[Any]) -> Any:
 def numeric_mode(arguments: Iterable[Any]) -> tuple[Apply, Constant]:
     """Return the arguments (apply, constant) of `run` that evaluate instructions on floats or arrays.
 
-    If an argument is an array or scalar of NumPy, they are NumPy's functions, otherwise those of floats.
+    They use NumPy's functions if an argument is a NumPy array or scalar, and functions of floats otherwise.
     """
     if any(isinstance(x, (np.ndarray, np.generic)) for x in arguments):
         return apply_on_arrays, np.float64

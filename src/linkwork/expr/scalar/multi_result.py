@@ -23,7 +23,7 @@ def _no_value(*arguments: Any) -> Any:
 
 
 def bundle_operation(name: str) -> Operation:
-    """Return the operation that marks instructions with several results.
+    """Return an operation that marks an instruction with several results.
 
     The value of such an instruction is a `MultiResult`.
     """
@@ -72,7 +72,7 @@ class MultiResult(ABC):
         return "n" * arguments
 
     def differentiated(self, arguments: int) -> range:
-        """Return the indices of the arguments by which results have derivatives."""
+        """Return the indices of the arguments with respect to which the results have derivatives."""
         return range(arguments)
 
     def with_bodies(self, change: Callable[[Any], Any]) -> Self:
@@ -94,7 +94,7 @@ class MultiResult(ABC):
 
     @abstractmethod
     def pull_back(self, arguments: Sequence[Any], results: Sequence[Any], weights: Sequence[Any]) -> Sequence[Any]:
-        """Return the gradient of Σ weights·results by the arguments.
+        """Return the gradient of Σ weights·results with respect to the arguments.
 
         Weights and elements of the gradient that are structurally zero are 0.0.  Raises NotDifferentiableError if the
         operation has no gradient.

@@ -73,9 +73,9 @@ class Operation:
     ``kinds`` has a letter for each argument, and ``gives`` one for the result: n for a number, t for a truth value, p
     for the pair that only the compiler uses.  ``partials`` accepts the arguments and the result, all of any scalar.
     ``composition`` is the operation for scalar types without their own implementation: Python's operator, or a
-    composition.  ``arrays`` are NumPy's names of the operation: array libraries are called by the first, and NumPy
-    calls the elements of object arrays by any.  ``casadi`` is the name of CasADi's function, or a function that builds
-    the same.
+    composition.  ``arrays`` are NumPy's names of the operation.  Functions of array libraries have the first name;
+    NumPy calls methods of elements of object arrays by any of these names.  ``casadi`` is the name of CasADi's
+    function, or a function that builds the same.
     """
 
     name: str
@@ -131,7 +131,7 @@ def _operation(name: str) -> Operation:
 
 
 class _TableByName:
-    """Namespace of all operations, whose partial derivatives can so use operations defined after them."""
+    """Namespace that looks up operations by name at use, so a partial derivative may use operations defined later."""
 
     def __getattr__(self, name: str) -> Any:
         if name not in BY_NAME:
@@ -174,8 +174,8 @@ def operation(
     """Return a decorator that adds an operation to the table and returns the function that applies it.
 
     The operation has the name, arguments and docstring of the decorated function.  ``value`` computes it on NumPy
-    arrays.  ``scalar`` computes it on Python floats; where it raises, the IEEE result (infinity, NaN) is used.  See
-    `Lowering.of` for ``lowering``, and `Operation` for further properties.
+    arrays.  ``scalar`` computes it on Python floats; if it raises an error, the IEEE result (infinity, NaN) is used.
+    See `Lowering.of` for ``lowering``, and `Operation` for further properties.
     """
 
     def decorate(function: Function) -> Function:
@@ -205,10 +205,10 @@ def operation(
 
 
 def _named(caller: str, names: Sequence[str], arguments: Sequence[Any], error: Exception) -> Exception | None:
-    """Return a clear error for the call of an operation that raised ``error``, or None if the cause is unknown.
+    """Return an error that explains the failed call of an operation, or None if the cause is unknown.
 
-    It names an argument that is neither a number nor an array of numbers, shapes that do not broadcast, or numbers
-    beyond the range of float64.
+    Known causes are an argument that is neither a number nor an array of numbers, shapes that do not broadcast, and
+    numbers beyond the range of float64.
     """
     for name, value in zip(names, arguments, strict=True):
         if isinstance(value, np.ndarray):

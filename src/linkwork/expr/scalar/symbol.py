@@ -72,7 +72,7 @@ class Graph:
         return _make(self, _LE, self.constant(0.0), self.constant(1.0 if value else -1.0))
 
     def bundle(self, bundle: MultiResult, arguments: Sequence[Any]) -> list[Symbol]:
-        """Return the results of an instruction with several results, as symbols; None for those that are not used."""
+        """Return the results of an instruction with several results, as symbols; None for results that are not used."""
         nodes = [self._argument(kind, a) for kind, a in zip(bundle.kinds(len(arguments)), arguments, strict=True)]
         whole = self._valued(bundle.operation, bundle, nodes)
         table = self._table
@@ -92,7 +92,7 @@ class Graph:
         return None if sine is None or cosine is None else (sine, cosine)
 
     def set_sines(self, x: Symbol, sine: Symbol, cosine: Symbol) -> None:
-        """Make ``sin(x)`` and ``cos(x)`` return these symbols, which equal them, where they are traced from now on."""
+        """Make later traces of ``sin(x)`` and ``cos(x)`` return these symbols, which have the same values."""
         for operation, value in ((_SIN, sine), (_COS, cosine)):
             if not x.graph is self is value.graph:
                 raise ValueError(two_traces((x, value)))
@@ -404,7 +404,7 @@ def _make(graph: Graph, *key: Any) -> Symbol:
 
 
 def _moved_out(total: Any) -> Any:
-    """Return -total for -p - q or p - q, which is -0.0 instead of 0.0 where the terms cancel."""
+    """Return -total in place of -p - q or p - q; if the terms cancel, it is -0.0 instead of 0.0."""
     is_new = total.__class__ is Symbol and (_NEG, total) not in total.graph._table
     result = -total
     if is_new and result.__class__ is Symbol and result.op is _NEG and result.args[0].op in (_ADD, _SUB):
@@ -413,7 +413,7 @@ def _moved_out(total: Any) -> Any:
 
 
 def _as_written(x: Symbol) -> Symbol:
-    """Return -p - q or p - q in its original form, for operations that distinguish 0.0 and -0.0; else the symbol."""
+    """Return a result of `_moved_out` in its original form, for operations that distinguish 0.0 and -0.0."""
     graph = x.graph
     if x.index not in graph.moved:
         return x
