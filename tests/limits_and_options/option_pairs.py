@@ -158,7 +158,7 @@ def factors(spec: FunctionSpec, setting: Setting) -> dict[str, list[Any]]:
         result["time"] = [setting.inputs["time"], np.array(0.2)]
     if "dt" in result:
         result["dt"] = [np.array(0.02), np.array(0.05)]  # which some integrators need
-    if setting.name == "loop" and "friction" in result:  # refused with constraints: a law that sticks, another method
+    if setting.name != "arm" and "friction" in result:  # refused with constraints: a law that sticks, another method
         result["friction"] = ["smooth", "stribeck"]
         result.pop("method", None)
     unused = {"arm": ("time", "constraint_forces", "loop_forces"), "loop": ("time",)}.get(setting.name, ())

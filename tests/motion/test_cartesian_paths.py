@@ -351,6 +351,20 @@ def test_robot_is_redundant_if_it_has_more_motions_than_the_path_determines(name
     assert request.is_redundant(q) == is_redundant == (guesses[2] != guesses[1]).any()
 
 
+def test_joints_that_are_locked_or_do_not_move_the_frame_stay_along_a_tracked_path():
+    """The fingers are at their lower limit, and the locked shoulder is near its own, from which others move away."""
+    robot = lw.load("arm7_gripper")
+    q = robot.neutral() + np.array([0.0, 0.6, 0.0, -1.2, 0.0, 0.6, 0.0, 0.0, 0.0])
+    path = lw.motion.line(robot.pose(q, "hand"), lw.pose((-0.2, -0.3, 0.1)) @ robot.pose(q, "hand"))
+    tracked = robot.track_cartesian_path(path, "hand", q_init=q)
+    assert tracked.success and (tracked.q[:, 7:] == q[7:]).all()
+    assert np.ptp(tracked.q[:, :7], axis=0).min() > 0.01
+    q[0] = robot.lower[0] + 0.05
+    request = PathRequest(robot, path, "hand", "world", "z", True, ["shoulder_pan"], None, 1e-3, "follow")
+    guesses = request.initial_guesses(np.repeat(q[None], 3, axis=0), 0.1, np.arange(3))
+    assert (guesses[:, [0, 7, 8]] == q[[0, 7, 8]]).all() and (guesses[2, [1, 3, 5]] != q[[1, 3, 5]]).all()
+
+
 @pytest.mark.slow(every=5)
 def test_loops_stay_closed_along_a_tracked_cartesian_path():
     leg = lw.load("leg")

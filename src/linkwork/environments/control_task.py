@@ -143,7 +143,7 @@ class ControlTask:
         object.__setattr__(self, "action_size", len(self.joints))
 
     def _check_controller(self) -> None:
-        function("ControlTask", "controller", self.controller, description="a controller, called as (t, q, v, inputs)")
+        function("ControlTask", "controller", self.controller, description="a controller, called as (t, q, v, action)")
         if self.joints or self.efforts:
             raise ValueError("ControlTask: joints, efforts: expected None with controller=, which maps the actions")
         if self.action_size is None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import tempfile
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
@@ -311,21 +312,21 @@ def environments(kind: Kind) -> None:
     from linkwork.environments import ControlTask, SingleEnvironment, VectorEnvironment
 
     joints = [joint.name for joint in kind.robot.joints if joint.v_slice.stop - joint.v_slice.start == 1][:1]
+    free: dict[str, Any] = {"controller": lambda t, q, v, action: 0.0 * v, "action_size": 1}
     task = ControlTask(
         kind.robot,
         start=lambda rng: (kind.q, kind.v),
         observe=lambda q, v, goal: np.concatenate([q, v]),
         reward=lambda q, v, action, goal: 0.0,
-        joints=joints,
-        efforts=[1.0] * len(joints),
         dt=1e-4,
         steps_per_action=2,
+        **({"joints": joints, "efforts": [1.0]} if joints else free),
     )
     environment = VectorEnvironment(task, 2)
     environment.reset(seed=0)
-    environment.step(np.zeros((2, len(joints))))
+    environment.step(np.zeros((2, 1)))
     holds(kind, np.asarray(environment.state[0])[0], 1e-5, time=2e-4)
     single = SingleEnvironment(task)
     single.reset(seed=0)
-    single.step(np.zeros(len(joints)))
+    single.step(np.zeros(1))
     assert np.array_equal(single.state[0], environment.state[0][0])

@@ -12,6 +12,7 @@ from linkwork.ik.ik_problem import IKProblem
 from linkwork.ik.reach_bounds import UnreachableCertificate
 from linkwork.ik.tasks.frame_tasks import PoseTask
 from linkwork.kernels.robot_arguments import read_limits
+from linkwork.kinematics.algorithms.forward_kinematics import fork
 from linkwork.kinematics.poses import pose_difference
 from linkwork.motion.algorithms.curves import CurveSpace
 from linkwork.motion.cartesian.cartesian_path import CartesianPath
@@ -133,7 +134,7 @@ class PathRequest:
 
         They differ from q only for a redundant robot. ``distance`` is the path length to the next pose [m].
         ``strategies`` (n,) select the shift from q: 0, away from limits that joints are near; 1, none; 2, towards the
-        middle of the limits.
+        middle of the limits.  Joints that are locked or do not move the frame stay as in q.
         """
         if not self.is_plain or not len(q) or not self.is_redundant(q[0]):
             return q
@@ -143,7 +144,9 @@ class PathRequest:
         away = np.nan_to_num(low - high) * min(2.0 * distance, 0.1)
         inward = (self.problem.midrange - q) * min(2.0 * distance, 0.1)
         strategies = strategies[:, None]
-        result: np.ndarray = q + np.where(strategies == 0, away, np.where(strategies == 2, inward, 0.0))
+        shift = np.where(strategies == 0, away, np.where(strategies == 2, inward, 0.0))
+        shift[:, self._unmoved] = 0.0
+        result: np.ndarray = q + shift
         return result
 
     def difference(self, q: np.ndarray, other: np.ndarray) -> np.ndarray:
@@ -219,9 +222,22 @@ class PathRequest:
         """Return True if more motions are permitted at q (nq,) than the path determines."""
         return len(self._permitted(q)[0]) > len(self.matched)
 
+    @cached_property
+    def _unmoved(self) -> list[int]:
+        """Indices in v of joints that are locked or do not move the frame relative to ``relative_to``.
+
+        A robot with loops has the locked ones alone, since each joint of a loop may move the others.
+        """
+        tree, locked = self.robot.tree, set(self.problem.locked_dofs)
+        if self.has_loops:
+            return sorted(locked)
+        _, *chains = fork(tree, *(tree.frame(name).body for name in (self.frame, self.relative_to)))
+        moving = {k for chain in chains for i in chain for k in range(tree.nv)[tree.v_slices[i]]}
+        return sorted(set(range(tree.nv)) - moving | locked)
+
     def _permitted(self, q: np.ndarray) -> np.ndarray:
-        """Return a basis (nv, n) of the velocities of joints that are not locked, with the loops closed."""
-        basis: np.ndarray = np.delete(np.eye(self.robot.nv), list(self.problem.locked_dofs), axis=1)
+        """Return a basis (nv, n) of the velocities of joints that may move the frame, with the loops closed."""
+        basis: np.ndarray = np.delete(np.eye(self.robot.nv), self._unmoved, axis=1)
         if self.has_loops:
             _, sizes, V = np.linalg.svd(np.asarray(self.robot.constraint_jacobian(q)) @ basis)
             basis = basis @ V[int((sizes > _DEPENDENT * sizes.max(initial=0.0)).sum()) :].T
