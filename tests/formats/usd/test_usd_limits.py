@@ -15,7 +15,7 @@ import linkwork as lw
 from linkwork._util import own_code
 from linkwork._util.file_access import Budget
 from linkwork.errors import Location, ModelError, ModelWarning
-from linkwork.formats.usd import usd_layers
+from linkwork.formats.usd import collision_filters, usd_layers
 from linkwork.formats.usd.crate_layers import _written_anew
 from linkwork.formats.usd.stage_size import check_expressions, check_nesting, check_size, is_deep
 from usd_texts import at, body, collider, joint, load, prim, stage, written
@@ -305,3 +305,47 @@ def test_usd_transforms_without_a_value_have_no_effect(tmp_path: Path) -> None:
     empty = 'double3 xformOp:translate\nuniform token[] xformOpOrder = ["xformOp:translate"]'
     robot = load(tmp_path, stage(body("a", empty)), floating_base=False)
     assert robot.tree.frame("a").placement.is_identity and not robot.report.warnings
+
+
+def test_initial_coordinates_of_a_usd_stage_are_stated_beyond_rounding(tmp_path: Path) -> None:
+    slide = 'uniform token physics:axis = "Y";point3f physics:localPos0 = (0, 0, 1)'
+    for by, count in ((5e-7, 0), (5e-6, 1)):
+        text = stage(
+            body("a"),
+            body("b", at(0, by, 1)),
+            joint("Fixed", "anchor", "", "a"),
+            joint("Prismatic", "j", "a", "b", slide),
+        )
+        states = load(tmp_path, text).tree.named_configurations
+        assert len(states) == count
+        assert not states or dict(states[0].q)["j"][0] == pytest.approx(by, rel=1e-6)
+
+
+def test_filters_between_very_many_usd_colliders_are_reported(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def filtered(kind: str) -> str:
+        pairs = "rel physics:filteredPairs = </r/b>" if kind == "pairs" else ""
+        schemas = "PhysicsFilteredPairsAPI" if kind == "pairs" else ""
+        group = prim("PhysicsCollisionGroup", "g") if kind == "group" else ""
+        a = body("a", pairs, collider("Cube", "s", CUBE), schemas=schemas)
+        return stage(a, body("b", "", collider("Cube", "s", CUBE)), body("c", "", collider("Cube", "s", CUBE)), group)
+
+    monkeypatch.setattr(own_code, "_replaced", {})
+    for most, kind, reported in ((9, "pairs", 0), (8, "pairs", 1), (8, "group", 1), (8, "none", 0)):
+        monkeypatch.setattr(collision_filters, "_MAX_PAIRS", most)
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", ModelWarning)
+            robot = load(tmp_path, filtered(kind))
+        texts = [issue.message for issue in robot.report.warnings]
+        assert sum("filters of collisions between 3 colliders are not read" in x for x in texts) == reported, texts
+
+
+def test_variants_of_a_usd_prim_are_noted_if_there_is_a_choice(tmp_path: Path) -> None:
+    for names, noted in ((("one",), False), (("one", "two"), True)):
+        choices = "".join(f'"{name}" {{\n}}\n' for name in names)
+        chosen = 'variants = {\nstring look = "one"\n}\nprepend variantSets = "look"'
+        text = stage(body("a")).replace('def Xform "r"', f'def Xform "r" (\n{chosen}\n)', 1)
+        end = text.rindex("}")
+        text = f'{text[:end]}variantSet "look" = {{\n{choices}}}\n{text[end:]}'
+        texts = [issue.message for issue in load(tmp_path, text).report.warnings]
+        assert any("of the variants ['one', 'two'] of 'look', 'one' is read" in x for x in texts) is noted, texts
+        assert noted or not any("variants" in x for x in texts)
