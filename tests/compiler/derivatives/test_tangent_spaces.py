@@ -285,3 +285,26 @@ def test_derivative_kernels_of_long_chains_are_outlined() -> None:
     for kernel in map(lw.Robot(tree).compile, ("inverse_dynamics", "forward_dynamics")):
         for derivative in (kernel.vjp(), kernel.jvp()):
             assert len(derivative._source.traced.marks) >= 4 * 12
+
+
+def test_hessian_of_a_configuration_equals_differences_along_tangent_vectors() -> None:
+    """Differences of w · (q' - q ⊕ v) for q ⊕ v of a ball joint, and the product of the Hessian with a vector."""
+    robot = robot_of(random_tree(np.random.default_rng(3), 1, types=[joints.Spherical], shape="chain"))
+    space, rng, step = robot.configuration_space, np.random.default_rng(4), 1e-3
+    kernel = lw.compile(lambda q, v: robot.integrate(q, v), q=space, v=3, name="moved")
+    (output,) = (port.name for port in kernel.outputs)
+    q, v = robot.random_configuration(seed=2), rng.normal(size=3)
+    w, x, y, ax, ay = rng.normal(size=(5, 3))
+    middle = robot.integrate(q, v)
+
+    def value(s: int, t: int) -> float:
+        start = robot.integrate(q, step * (s * x + t * ax))
+        moved_robot = robot.integrate(start, v + step * (s * y + t * ay))
+        return float(w @ robot.difference(middle, moved_robot))
+
+    bend = (value(1, 1) - value(1, -1) - value(-1, 1) + value(-1, -1)) / (4.0 * step * step)
+    qq, qv, vv = kernel.hessian(of={output: space}, weights=True).interpret(q, v, w)
+    assert np.array_equal(qq, qq.T) and np.array_equal(vv, vv.T)
+    assert abs(x @ qq @ ax + x @ qv @ ay + ax @ qv @ y + y @ vv @ ay - bend) < 1e-5
+    by_q, by_v = kernel.hessian(of={output: space}, weights=True, vector=True).interpret(q, v, w, x, y)
+    assert np.abs(by_q - (qq @ x + qv @ y)).max() < 1e-12 and np.abs(by_v - (qv.T @ x + vv @ y)).max() < 1e-12
