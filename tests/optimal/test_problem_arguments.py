@@ -86,7 +86,12 @@ def test_directions_that_are_no_unit_vectors_are_refused_as_parameters():
         assert np.isclose(np.linalg.norm(read(length * np.array([0.48, 0.6, 0.64]))), 1.0)
     for length in (1.0 + 5e-9, 1.0 - 5e-9):
         refused(r"f: parameters: .*normalize it", read, length * np.array([0.48, 0.6, 0.64]))
-    refused("f: parameters: .*, finite, got", read, [np.inf, 0.0, 0.0])
+    refused("f: parameters: .*, finite and of at most", read, [np.inf, 0.0, 0.0])
+    (gravity,) = read_parameters(robot.tree, "f", "gravity")
+    most = robot_parameters.LARGEST
+    assert robot_parameters._read_values("f", robot.tree, gravity, [0.0, most, -most]).tolist() == [0.0, most, -most]
+    words = "f: parameters: gravity: .*, finite and of at most"
+    refused(words, robot_parameters._read_values, "f", robot.tree, gravity, [0.0, np.nextafter(most, np.inf), 0.0])
     refused("f: parameters: .*: expected numbers", read, [0.6, 0.8])
 
 

@@ -167,6 +167,7 @@ def test_long_edges_are_checked_in_parts_with_equal_results(method, monkeypatch)
     space = edge_checker(0.21, method)
     assert space._check_edges(q0, q1, np.zeros(4)).tolist() == expected and space.checked == 4
     assert method == "certified" or max(space.batches) <= 2
+    assert space.times[0] is False and all(space.times[1:])  # the first batch is checked in any case
     assert not space._check_edges(q0, q1, np.full(4, 0.5)).any()
     single = edge_checker(9.0, method)
     assert single._check_edges(q0[1:2], q1[1:2], np.zeros(1)).tolist() == [True]
