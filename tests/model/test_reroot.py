@@ -12,6 +12,7 @@ from linkwork.joints import ALL, Floating, Prismatic, Revolute
 from linkwork.model.body import WORLD, Frame
 from linkwork.model.random_tree import random_tree
 from linkwork.model.tree_edits import reroot
+from linkwork.robot.robot_table import ROBOT
 from linkwork.spatial import Pose
 from oracles.comparison import assert_close
 from oracles.coupling import randomly_coupled
@@ -348,3 +349,44 @@ def test_long_chains_can_be_rerooted():
     assert [b.joint_name for b in edited_tree.bodies[:2]] == ["joint2999", "joint2998"]
     assert edited_tree.stacking[:2] == (2999, 2998)
     assert all(TREES[name].stacking for name in ("rerooted", "rerooted_coupled"))
+
+
+def frames_of(rooted, q):
+    """The poses of all frames in the world, without compilation."""
+    poses = ROBOT["forward_kinematics"].compute(rooted.tree, [*q])
+    frames = [frame for frame in rooted.tree.frames if frame.body != WORLD]
+    return {f.name: np.array((poses[f.body] @ f.placement).elements(), dtype=float) for f in frames}
+
+
+def advanced(rooted, state, step):
+    """The configuration after a step of a named configuration's velocity."""
+    tree, q, v = rooted.tree, state.q.copy(), np.zeros(rooted.nv) if state.v is None else state.v
+    for body, at, along in zip(tree.bodies, tree.q_slices, tree.v_slices, strict=True):
+        if body.coupling is None:
+            q[at] = body.joint.integrate(state.q[at].tolist(), (step * v[along]).tolist())
+    return q
+
+
+def test_named_configurations_of_floating_robots_are_the_same_states_with_another_root():
+    """Joints that a configuration does not state are at zero and at rest; a follower moves with its master."""
+    old = lw.load("quadruped", floating_base=True)
+    old = old.with_couplings({"front_left_knee": ("front_left_hip_flexion", -0.5, 0.1)})
+    base = [0.48, 0.36, -0.64, 0.48, 0.3, -0.2, 0.7]
+    q = {"front_left_hip_abduction": 0.2, "front_left_hip_flexion": -0.4}
+    moving = {"front_left_hip_flexion": 0.7, "floating_base": [0.1, -0.2, 0.3, 0.4, -0.5, 0.6]}
+    for name, stated, v in (
+        ("default", {}, None),
+        ("still", {"floating_base": base} | q, None),
+        ("moving", {"floating_base": base} | q, moving),
+        ("turning", {"front_left_hip_abduction": 0.2}, {"front_left_hip_abduction": -0.8}),
+    ):
+        old = old.with_named_configuration(name, stated, v=v)
+    new = old.with_root("front_left_shank")
+    for before, after in zip(old.named_configurations, new.named_configurations, strict=True):
+        poses, same = frames_of(old, before.q), frames_of(new, after.q)
+        assert all(np.abs(poses[link] - same[link]).max() < 1e-14 for link in poses), before.name
+        rates = []
+        for rooted, state in ((old, before), (new, after)):
+            ahead, behind = (frames_of(rooted, advanced(rooted, state, h)) for h in (1e-6, -1e-6))
+            rates.append({link: (ahead[link] - behind[link]) / 2e-6 for link in poses})
+        assert all(np.abs(rates[0][link] - rates[1][link]).max() < 1e-8 for link in poses), before.name
