@@ -41,7 +41,7 @@ class Lowered(Protocol):
         """
 
     def quick_texts(self, parts: Iterable[str]) -> list[Module]:
-        """Return modules for `Backend.quick` with the same results, each a text or a function that returns objects.
+        """Return modules for `Backend.quick` with the same results; each is a text, or a function returning an object.
 
         It is called only for a backend that is quick, or that has a quick backend.
         """
@@ -68,16 +68,16 @@ class Backend(ABC, Generic[Loaded]):
     @property
     @abstractmethod
     def target(self) -> tuple[str, ...]:
-        """Descriptions of all that compiled code depends on besides the program, such as the processor.
+        """Descriptions of everything, other than the program, that compiled code depends on, such as the processor.
 
-        They are part of the digest that names the code in the cache on disk.
+        The digest that names code in the cache on disk includes them.
         """
 
     @property
     def without_passes(self) -> tuple[str, ...]:
         """Names of the compiler passes that do not run for this backend, since it lacks their instructions.
 
-        For example, a machine without a fused multiply-add leaves out "fuse".
+        For example, a machine without fused multiply-add names "fuse".
         """
         return ()
 
@@ -107,7 +107,7 @@ class Backend(ABC, Generic[Loaded]):
     def lower(self, program: Program, real: FloatType) -> Lowered:
         """Return the layout of an optimized program as code for a floating-point type, the first stage of compilation.
 
-        All compiler passes but those in `without_passes` have run on the program.
+        The program has gone through all compiler passes except those in `without_passes`.
         """
 
     @abstractmethod
@@ -121,12 +121,12 @@ class Backend(ABC, Generic[Loaded]):
 
     @property
     def is_quick(self) -> bool:
-        """True if all code of this backend is that of `Lowered.quick_texts`."""
+        """True if all code of this backend is compiled from `Lowered.quick_texts`."""
         return False
 
     @property
     def quick(self) -> Self | None:
-        """A backend that makes code of the same results in less time, for first calls; None if there is none."""
+        """A backend that compiles code with the same results in less time, for first calls; None if there is none."""
         return None
 
     def emit_later(
@@ -140,13 +140,13 @@ class Backend(ABC, Generic[Loaded]):
     ) -> None:
         """Compile modules in the background, then call ``done`` with their objects on another thread.
 
-        ``claim`` is called first: "now" if this process is to compile them, "done" if that is not necessary, and
-        "later" while another process compiles them; then it is called again after a while.  ``release`` is called at
-        the end, even if the modules could not be compiled.
+        ``claim`` is called first.  It returns "now" if this process must compile the modules, "done" if they need not
+        be compiled, and "later" while another process compiles them; after "later" it is called again after a while.
+        ``release`` is called at the end, even if the modules could not be compiled.
 
-        ``modules`` returns the modules' texts, compressed by zlib, and their length together in characters.  It may
-        take long unless the texts are written already: ``is_written``.  ``urgent`` modules are compiled before others.
-        This method is called only for backends that have a `quick` one.
+        ``modules`` returns the modules' texts, compressed by zlib, and their total length in characters.  The call may
+        take long unless the texts exist already (``is_written``).  ``urgent`` modules are compiled before others.  This
+        method is called only for backends that have a `quick` one.
         """
         raise NotImplementedError
 
@@ -172,15 +172,15 @@ class Backend(ABC, Generic[Loaded]):
     def load(self, objects: Sequence[bytes], name: str, entry: str) -> Loaded:
         """Load compiled objects into this process and return the function ``entry`` of the program ``name``.
 
-        ``objects`` are those of the entry's `parts`, in their order.
+        ``objects`` are the objects of the entry's `parts`, in the order of the parts.
         """
 
     def load_together(
         self, objects: Mapping[str, Sequence[bytes]], name: str, entries: Mapping[str, Sequence[str]]
     ) -> list[Loaded]:
-        """Load several entries of a program, of which each has the parts that ``entries`` states.
+        """Load several entries of a program; ``entries`` has the parts of each entry.
 
-        ``objects`` are those of each part.  A backend may load parts that several entries share once.
+        ``objects`` has the objects of each part.  A backend may load a part only once if several entries share it.
         """
         return [
             self.load([code for part in parts for code in objects[part]], name, entry)
@@ -201,7 +201,7 @@ class Backend(ABC, Generic[Loaded]):
         return tuple(dict.fromkeys(part for entry in self.entries for part in self.parts(entry, real)))
 
     def function(self, program: Program, real: FloatType = DOUBLE) -> Callable[[Sequence[Any]], list[np.ndarray]]:
-        """Compile a program as it was traced, without the cache, to a function of a batch.
+        """Compile a traced program, without the cache, to a function of a batch.
 
         The function takes an array (samples, *port shape) for each input and returns such arrays for the outputs; a
         program without inputs gives one sample. Raises ValueError for a program that the backend refuses.

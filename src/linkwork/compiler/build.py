@@ -39,7 +39,7 @@ class FunctionOrigin(Protocol):
     """Robot or joint with a function request, from which a kernel can be rebuilt."""
 
     def packed(self) -> bytes | None:
-        """Return the origin as bytes; None if the other process could not make the kernel from them."""
+        """Return the origin as bytes; None if another process could not rebuild the kernel from them."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -124,7 +124,7 @@ class Source:
 
     @property
     def simplified(self) -> Program:
-        """The program after all passes but those that order its instructions."""
+        """The program after all passes except those that order its instructions."""
         with self._lock:
             if self._simplified is None:
                 from linkwork.compiler.passes import SIMPLIFYING
@@ -141,7 +141,7 @@ class Source:
     def layout(self, real: FloatType, *, quick: bool = False) -> Lowered:
         """Return the layout of the program's code for a floating-point type.
 
-        If it is ``quick``, instructions are in an order that is found in little time.
+        With ``quick``, the order of instructions is found in little time, and is not the best.
         """
         with self._lock:
             if (real, quick) not in self._layouts:
@@ -162,7 +162,7 @@ class Source:
     def quick_texts(self, parts: Iterable[str], real: FloatType = DOUBLE, *, scheduled: bool = False) -> list[Module]:
         """Return modules of the same code that take less time to compile: texts, and functions that return objects.
 
-        If it is not ``scheduled``, instructions are in an order that is found in little time.
+        Unless ``scheduled``, the order of instructions is found in little time, and is not the best.
         """
         return without_collections(self.layout(real, quick=not scheduled).quick_texts)(parts)
 
@@ -185,7 +185,7 @@ class Source:
 
     @contextmanager
     def one_look(self) -> Iterator[None]:
-        """Read the state of linkwork once for all calls of `keys` in the block, since a reading is slow."""
+        """Read the state of linkwork's files only once for all calls of `keys` in the block, since reading is slow."""
         before = self._state
         self._state = own_state()
         try:
@@ -198,9 +198,9 @@ class Source:
         return self._state is None or self._state == own_state()
 
     def keys(self, parts: Iterable[str], real: FloatType, backend: Backend[Any] | None = None) -> dict[str, str]:
-        """Return the names of parts in the cache; {} if they are not to be stored.
+        """Return the names of parts in the cache; {} if the parts must not be stored.
 
-        ``backend`` makes the code, by default that of the source.
+        ``backend`` compiles the code; the default is the backend of the source.
         """
         if not self._cached:
             return {}

@@ -1,8 +1,9 @@
 """Parts of a kernel's machine code: loaded from the cache on disk, or compiled and stored there.
 
-Code that takes long to compile is made twice.  Quick code, of little optimization, answers the first calls.  The source
-of the best code is stored in the cache beside it, so that a later process can compile the best code without a trace.
-For long programs this source is written in the background; until then, quick code in the cache has none.
+Code that takes long to compile is compiled twice.  Quick code, of little optimization, answers the first calls.  The
+source of the best code is stored in the cache with the quick code, so that a later process can compile the best code
+without a trace. For long programs this source is written in the background; until then, only quick code is in the
+cache.
 """
 
 from __future__ import annotations
@@ -64,7 +65,7 @@ class ImprovablePart:
 def compiled(source: Source, parts: Sequence[str], real: FloatType, best: bool = True) -> dict[str, CompiledPart]:
     """Return parts of a kernel's code, from the cache or compiled in parallel.
 
-    They may be quick code unless ``best``.  Another process that compiles the same code is waited for.
+    The parts may be quick code unless ``best``.  If another process compiles the same code, this function waits for it.
     """
     cache, quick = shared(), None if best else source.backend.quick
     result = _cached(source, quick, cache, parts, real)
@@ -120,8 +121,8 @@ def best_modules(
 ) -> tuple[tuple[bytes, ...], int]:
     """Return the compressed modules of the best code of a part, and their length in characters.
 
-    ``code`` is the quick code of the part, if there is any.  If the modules were not written before, they are written
-    here, and stored in the cache beside it.
+    ``code`` is the quick code of the part, if there is any.  If the modules do not exist yet, they are written, and
+    stored in the cache with the quick code.
     """
     if code is not None and code.packed is not None:
         return code.packed, code.characters
@@ -154,9 +155,9 @@ def improvable(part: str, source: Source, real: FloatType) -> ImprovablePart:
 
 
 class SharedWork:
-    """Compilation of parts to optimized code, by one of all processes that share a cache.
+    """Compilation of parts to optimized code, by only one of the processes that share a cache.
 
-    Another process that asks for it waits until the code is in the cache, or the first process has ended.
+    Another process that claims the same work waits until the code is in the cache, or the first process has ended.
     """
 
     def __init__(self, source: Source, parts: Sequence[str], real: FloatType) -> None:
@@ -165,9 +166,9 @@ class SharedWork:
         self._since: float | None = None  # [s] of the first claim
 
     def claim(self) -> bool:
-        """Return False while another process does the work, and True once this process may do it.
+        """Return False while another process compiles, and True once this process may compile.
 
-        After some minutes it is True in any case.
+        After some minutes the result is True in any case.
         """
         cache, names = shared(), self._source.keys(["best"], self._real)
         if cache is None or not names:
@@ -275,7 +276,7 @@ def _source_name(name: str) -> str:
 
 
 def _loaded(cache: Cache, keys: Mapping[str, str], backend: Backend[Any]) -> dict[str, CompiledPart]:
-    """Return the parts that the cache has completely."""
+    """Return the parts of which the cache has all objects."""
     result = {}
     for part, key in keys.items():
         entry = cache.load(key)

@@ -1,11 +1,11 @@
 """The disk cache of machine code: a start with a warm cache neither traces nor compiles.
 
 An entry is a file named by a digest of everything that its code depends on (see `digest`) and by the part of that code.
-It begins with a digest of its content, which is verified before use: code from a file that was truncated, changed,
-renamed, or zeroed by a crash of the machine (nothing waits for the disk here) is never run, but compiled again, with a
-warning. An entry is written to a temporary file and moved to its name in one step, so a reader finds a complete entry
-or none, whatever happened to the writer and however many write concurrently; if two write the same name, the last one
-wins, and both wrote the same.
+The file begins with a digest of its content, which is verified before use. Code from a file that was truncated, changed
+or renamed, or zeroed by a crash of the machine (writers do not wait for the disk), is never run. It is compiled again,
+with a warning. An entry is written to a temporary file and moved to its name in one step, so a reader finds a complete
+entry or no entry, even if a writer crashed or several processes write concurrently. Two writers of the same name write
+the same content, so it does not matter which is last.
 
 The cache is in a directory of the user. It is not used, with a warning, if someone else could replace the directory or
 write to it (see `linkwork.compiler.cache.secure_directory`); the same holds for each entry. The environment variable
@@ -74,14 +74,14 @@ class Entry:
 
 
 def own_state() -> tuple[str, str]:
-    """Return the state of linkwork's files, and that of attributes which were replaced in this process."""
+    """Return the state of linkwork's files, and the state of attributes that were replaced in this process."""
     return own_files.state_of_process(), state_of_attributes()
 
 
 def digest(parts: Iterable[str], target: Iterable[str], state: tuple[str, str] | None = None) -> str:
     """Return the name of code: a digest of its content, linkwork itself, the backend's target, Python and NumPy.
 
-    ``state`` is the result of `own_state`, by default that of now.
+    ``state`` is a result of `own_state`, by default the current one.
     """
     surroundings = (
         importlib.import_module(__name__.partition(".")[0]).__version__,  # not importable here: it imports this module
@@ -104,7 +104,7 @@ class Cache:
         self._unlisted, self._room = 0, -1  # bytes stored since the last listing, and the limit until the next
 
     def load(self, name: str) -> Entry | None:
-        """Return the entry of this name and count it as used now; None if there is none that can be trusted."""
+        """Return the entry of this name and set its time of use; None if there is no entry or it cannot be trusted."""
         path = self._path(name)
         try:
             with opened(self.folder) as directory:
@@ -127,7 +127,7 @@ class Cache:
         return KeyLock(self.folder, name, _warn_once)
 
     def __contains__(self, name: str) -> bool:
-        """Return True if there is an entry of this name, which may be damaged; this does not count as a use."""
+        """Return True if an entry of this name exists, damaged or not; its time of use does not change."""
         return os.path.isfile(self._path(name))  # False in a folder that this user cannot read
 
     def refuse(self, name: str) -> None:
@@ -135,7 +135,7 @@ class Cache:
         _warn_once(f"{self._path(name)} is damaged; its code is compiled again")
 
     def store(self, name: str, entry: Entry) -> None:
-        """Store an entry, unless it is larger than the whole cache may be. A failure is a warning."""
+        """Store an entry, unless it exceeds the maximum size of the whole cache. A failure is only a warning."""
         data = _packed(name, entry)
         if len(data) > self.max_bytes:
             return
@@ -158,7 +158,7 @@ class Cache:
         self._removed(self._path(name).name)
 
     def facts(self, path: Path) -> dict[str, Any] | None:
-        """Return the facts in an entry's file, or None if it cannot be trusted; this does not count as a use."""
+        """Return the facts in an entry's file, or None if it cannot be trusted; its time of use does not change."""
         try:
             with opened(path.parent) as directory:
                 entry = _unpacked(path.name.removesuffix(_SUFFIX), directory.read(path.name))
@@ -211,7 +211,7 @@ class Cache:
             raise
 
     def _sweep(self, seconds: float) -> None:
-        """Remove the files of writes and of locks that began at least this many seconds ago."""
+        """Remove temporary files and lock files that are at least this many seconds old."""
         for name, state in [*self._files(_PART), *self._files(LOCK_SUFFIX)]:
             if time.time() - state.st_mtime >= seconds:
                 self._removed(name)
@@ -248,7 +248,7 @@ def _packed(name: str, entry: Entry) -> bytes:
 
 
 def _unpacked(name: str, data: bytes) -> Entry | None:
-    """Return the entry in a file's bytes, or None unless they are as they were written, under this name."""
+    """Return the entry in a file's bytes, or None if the bytes or the name differ from those written."""
     start = len(_MAGIC) + hashlib.sha256().digest_size
     body = memoryview(data)[start:]
     if not data.startswith(_MAGIC) or hashlib.sha256(body).digest() != data[len(_MAGIC) : start]:

@@ -43,7 +43,7 @@ class UnknownContentError(TypeError):
 
 
 def content_digest(*values: Any) -> str:
-    """Return a digest that is equal only for values of equal content.  Raises UnknownContentError."""
+    """Return a digest of the values' content.  Raises UnknownContentError for a value without a digest."""
     return hashlib.sha256(Encoder().tuple(values)).hexdigest()
 
 
@@ -182,7 +182,7 @@ def attributes_of(value: Any) -> list[tuple[str, Any]]:
 
 
 def _named(value: Any) -> bytes:
-    """Return the name of a module, class or function of a library.  Raises UnknownContentError for any other."""
+    """Return the name of a module, class or function of a library.  Raises UnknownContentError for other values."""
     name = value.__name__ if isinstance(value, ModuleType) else f"{value.__module__}.{value.__qualname__}"
     if not is_proved(value):
         raise UnknownContentError(f"code that is not proved to be {name}")
@@ -195,7 +195,7 @@ def _class(kind: type) -> bytes:
 
 
 def joined(parts: Sequence[bytes]) -> bytes:
-    """Return a text that is equal only for equal sequences."""
+    """Return bytes that differ for different sequences of parts."""
     return b"%d(" % len(parts) + b"".join([b"%d:%b" % (len(part), part) for part in parts])
 
 

@@ -1,10 +1,10 @@
 """Locks by name in the cache's directory: one process compiles an entry, and the others wait for it.
 
-The lock is a record lock of the system on a file, which the system releases when the process ends, however it ends.
-Where the file system has no locks (some network file systems), work goes on without.  A wait ends, with a warning, when
-the other process has made no progress for a minute, and after five minutes in any case.  Then an entry may be compiled
-twice, which costs time and is never wrong.  Progress means that processor time is used, which is known of processes on
-Linux alone: elsewhere, and for threads of this process, a wait ends after a minute.
+The lock is a record lock of the system on a file, which the system releases when the process ends, however it ends.  On
+file systems without locks (some network file systems), work continues without the lock.  A wait ends, with a warning,
+when the other process has made no progress for a minute, and after five minutes in any case.  Then an entry may be
+compiled twice, which costs time but is never wrong.  Progress means use of processor time, which is known only for
+processes on Linux.  On other systems, and for threads of this process, a wait ends after a minute.
 
 Record locks belong to a process, so a table has the locks of its threads; a forked process begins without locks.
 """
@@ -50,8 +50,9 @@ class _BusyError(Exception):
 class KeyLock(io.IOBase):
     """Lock between threads and processes, by a file of this name in a directory: `run`, or `attempt` and `release`.
 
-    Another thread or process may have done the work before this lock was acquired, even without a wait.  So the caller
-    checks again once it has the lock.  ``warn`` is called with a message if the wait ends without the lock.
+    Another thread or process may have done the work before this lock was acquired, even if there was no wait.  So a
+    caller that has acquired the lock first checks whether the work is still needed.  ``warn`` is called with a message
+    if the wait ends without the lock.
 
     A ``with`` statement does not acquire the lock; its end releases a lock that was acquired inside.  An exception of
     a signal handler cannot prevent that: the methods of ``with`` and ``close``, which closes the file, are in C.
@@ -64,7 +65,7 @@ class KeyLock(io.IOBase):
         self.close = _NO_ACTION  # type: ignore[method-assign,assignment]
 
     def run(self, work: Callable[[], T]) -> T:
-        """Return ``work()``, called with the lock, or without it at the end of the longest wait."""
+        """Return ``work()``, called with the lock, or without the lock if the wait for it has ended."""
         with self:
             try:
                 self.wait()
@@ -93,7 +94,7 @@ class KeyLock(io.IOBase):
             pause = min(2.0 * pause, _LAST_POLL)
 
     def attempt(self) -> bool:
-        """Acquire the lock unless another thread or process has it; return True where locks do not work."""
+        """Try to acquire the lock; return False if another thread or process has it, True if locks do not work."""
         with _table:
             if self._thread():
                 return False
@@ -129,12 +130,12 @@ class KeyLock(io.IOBase):
         return thread if file.is_open else 0
 
     def _is_ours(self) -> bool:
-        """Return True if this thread has the lock already, by another object: it must not wait for itself."""
+        """Return True if this thread has the lock by another `KeyLock`, so that it must not wait for itself."""
         with _table:
             return self._thread() == threading.get_ident()
 
     def _owner(self) -> tuple[int, int]:
-        """Return the process that has the lock, and the ticks of processor time that it has used; 0 if unknown."""
+        """Return the process that has the lock and its used processor time in ticks; (0, 0) if unknown."""
         with contextlib.suppress(OSError, ValueError, IndexError):
             process = self._owner_process()
             return process, sum(map(_ticks, [process, *_children(process)]))
@@ -153,7 +154,7 @@ class KeyLock(io.IOBase):
     def _open(self) -> None:
         """Open and lock the file.  Raises _BusyError if another process has the lock.
 
-        Who releases the lock removes the file, so a new file may have replaced the one that was opened.
+        A release of the lock removes the file.  So this checks whether a new file has replaced the opened file.
         """
         is_same = False
         while not is_same:
@@ -216,7 +217,7 @@ def _children(process: int) -> list[int]:
 
 
 def _forget() -> None:
-    """Forget the locks of the process that forked, which this process does not have."""
+    """Forget, in a forked process, the locks of its parent process, which it does not have."""
     for file, _ in _locked_files.values():
         with contextlib.suppress(OSError):
             file.close()

@@ -1,9 +1,9 @@
 """The state of linkwork's own files, which is part of the name of cached code.
 
 Code of another version, or of a changed source file, has another name and is not loaded.  A name has the paths, sizes
-and modification times of the files, with times in whole seconds, as images of containers keep them.  Two changes of a
-file within a second may leave its size and that time as they were.  So names of a process that read the files within
-the second of the last change, or shortly after, are those of this process alone.
+and modification times of the files, with times in whole seconds, as images of containers keep them.  A second change
+within one second may leave size and time unchanged.  So a process that read the files in the same second as the last
+change, or shortly after, uses names that no other process uses.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ _STATE_LIFETIME = 5.0  # [s]
 def state_of_process() -> str:
     """Return a digest of the files that this process runs, or a unique one if the files are uncertain.
 
-    Modules are imported when they are first used, before or after a change of their files.
+    The files are uncertain after a change, since each module is imported at its first use, before or after the change.
     """
     files, read_at = _recent_state()
     if files != _FILES_WHEN_IMPORTED or _CHANGED_BEFORE or read_at < _SETTLED:
@@ -46,7 +46,7 @@ def wait_for_shared_state() -> None:
 
 
 def _recent_state() -> tuple[str, int]:
-    """Return the result of `_own_files`, read from the disk at most once in five seconds, and when it was read [ns].
+    """Return the result of `_own_files` and the time [ns] of reading; files are read at most once in five seconds.
 
     Reading it takes some 5 ms, longer than to load code from the cache. If a file changes in between, new code is
     stored under the name for the old files, and no later process looks for this name.
@@ -66,7 +66,7 @@ def _own_files() -> str:
 
 
 def _text_of(states: _States, unit: int = 1) -> str:
-    """Return paths, sizes and modification times of files, in a unit of time [ns]."""
+    """Return a text of the paths, sizes and modification times of files; times are in multiples of ``unit`` [ns]."""
     return repr(sorted((path, state.st_size, state.st_mtime_ns // unit) for path, state in states))
 
 
@@ -103,7 +103,7 @@ def _changed_after(states: _States, start: int) -> bool:
 
 
 def _settled(states: _States) -> int:
-    """Return the time [ns] from which on any change of a file changes its time in whole seconds too."""
+    """Return the time [ns] after which every change of a file also changes its modification time in whole seconds."""
     last = max((state.st_mtime_ns for _, state in states), default=0)
     return (last // _SECOND + 1) * _SECOND + _CLOCK_ERROR
 

@@ -1,4 +1,4 @@
-"""Digest of a program's content: of all its fields except names, which the code does not depend on."""
+"""Digest of a program's content: all fields except names, on which the code does not depend."""
 
 from __future__ import annotations
 
@@ -65,7 +65,7 @@ def _joined(value: Any, parts: list[bytes]) -> bytes:
 
 
 def _listing(value: InstructionList, digests: dict[int, bytes]) -> bytes:
-    """Encode a listing; its instructions, thousands of few operations, have a faster encoding."""
+    """Encode a listing; for its instructions, which are many, a faster encoding is used."""
     left = ("name", "instructions") if isinstance(value, Program) else ("instructions",)
     encoded_fields = [f.name for f in fields(value) if f.name not in left]  # type: ignore[arg-type]
     parts = [_encoded(getattr(value, name), digests) for name in encoded_fields]

@@ -1,10 +1,11 @@
 """Directories and files that only the user can have written, and that others cannot replace.
 
-A path is walked from its root. Each directory on it must belong to the user or to root and not be writable by others,
-or be a shared one in which only owners remove files (/tmp); a link must belong to the user or to root, and is followed
-in the same manner. The last directory must be the user's, or root's, who may have filled it for all users. File
-operations are then relative to the verified directory, not to its name, which may refer to another one later. (Windows
-has no such owners: there, directories are as private as the user's profile.)
+A path is walked from its root. Each directory on the path must belong to the user or to root. Others must not be able
+to write to it, unless it is a shared directory in which only owners remove files (/tmp). A link must belong to the user
+or to root, and its target is checked in the same manner. The last directory must belong to the user, or to root, who
+may have filled it for all users. File operations are then relative to the verified directory, not to its name, which
+may later refer to another directory. (Windows has no such owners: there, directories are as private as the user's
+profile.)
 """
 
 from __future__ import annotations
@@ -110,7 +111,7 @@ class TrustedDirectory(OpenFiles):
         return {"path": name, "dir_fd": self._number}
 
     def read(self, name: str) -> bytes:
-        """Return the content of a file, which must be a regular one that only the user can have written."""
+        """Return the content of a file; it must be a regular file that only the user can have written."""
         careful = getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0)  # no link, and no waiting for a pipe
         with OpenFiles() as file:
             number = file.open(flags=os.O_RDONLY | _BINARY | careful, **self._at(name))
@@ -173,7 +174,7 @@ def opened(folder: Path) -> TrustedDirectory:
 
 
 def why_untrusted(folder: Path) -> str | None:
-    """Return the reason why a directory must not be used, or None; one that does not exist may be created."""
+    """Return the reason why a directory must not be used; None if it may be used, or created if it does not exist."""
     try:
         with opened(folder):
             return None
@@ -191,7 +192,7 @@ def reason(error: BaseException) -> str:
 
 
 def _verify(state: os.stat_result, at: Path, *, last: bool) -> None:
-    """Raise `UntrustedError` if someone else could replace the content of a directory."""
+    """Raise `UntrustedError` if another user could replace the content of a directory."""
     if last:
         foreign = _foreign(state)
         if foreign:

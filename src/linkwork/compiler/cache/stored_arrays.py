@@ -1,4 +1,4 @@
-"""Arrays on disk: results of long preparations, by the content of all that they depend on."""
+"""Arrays on disk: results of long preparations, named by a digest of everything that they depend on."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
 """Conversion of `casadi.Function`s to kernels.
 
-CasADi's scalar functions are lists of instructions like those of a program, and are run on symbols. `COMPOSED` has the
+CasADi's scalar functions are lists of instructions, as programs are, and are run on symbols. `COMPOSED` has the
 operations that are composed of several of linkwork's; the others are in linkwork's table. An operation in neither is
 refused by name. CasADi is imported on first use.
 """
@@ -38,9 +38,9 @@ _WHERE, _NOT = BY_NAME["where"], BY_NAME["not_"]
 
 
 def _plus(x: Any, y: Any) -> Any:
-    """Return x + y, or one ``where`` if the sum is CasADi's form of a choice.
+    """Return x + y, or one ``where`` if the sum is CasADi's form of an if-else.
 
-    CasADi writes the choice "a if c, otherwise b" as (a if c else 0) + (b if not c else 0).
+    CasADi writes "a if c else b" as (a if c else 0) + (b if not c else 0).
     """
     if _one_sided(x) and _one_sided(y):
         for a, b in ((x, y), (y, x)):
@@ -101,9 +101,9 @@ def from_casadi(function: Any, /, *, name: str | None = None) -> Kernel:
 
     A function of MX is expanded to scalar operations first, and functions that it calls are inlined. Inputs and outputs
     keep their names and shapes: (n, m) stays, a column (n, 1) becomes (n,), and (1, 1) becomes (). All arrays are
-    dense: for sparse ones, the other elements of an input are ignored, and those of an output are 0. A name that is not
-    a Python identifier becomes the nearest one: ``in`` becomes ``in_`` and ``x-1`` ``x_1``. An input ``out``, which is
-    reserved in the kernel's call, becomes ``out_``.
+    dense.  Elements outside of CasADi's sparsity pattern are ignored in inputs, and are 0 in outputs. A name that is
+    not a Python identifier becomes the nearest one: ``in`` becomes ``in_`` and ``x-1`` ``x_1``. An input ``out``, which
+    is reserved in the kernel's call, becomes ``out_``.
 
     Integer and half-integer exponents become products and roots; printme prints nothing. Expressions are simplified
     like those of any trace: 0·x is 0.

@@ -1,7 +1,7 @@
 """Conversion of a program to a `casadi.Function`: the program is run on CasADi's scalars.
 
-The table of operations has CasADi's name of each; an operation without counterpart is refused by name. Loops, choices,
-calls and tables are expanded on SX and become functions on MX.
+The table of operations has CasADi's name of each operation; an operation without counterpart is refused by name. Loops,
+branches, calls and tables are expanded on SX, and become functions on MX.
 """
 
 from __future__ import annotations
@@ -31,12 +31,13 @@ _LEFT_OUT = [one_pass.__name__ for one_pass in ALL if one_pass.__name__ != "drop
 def to_casadi(program: Program) -> Any:
     """Convert a program to a `casadi.Function`, to differentiate, to optimize, or to call from other functions.
 
-    Inputs and outputs keep their names; () becomes (1, 1), (n,) a column (n, 1), and of more than two dimensions all
-    but the last are merged: poses of shape (nb, 4, 4) become (4 nb, 4), stacked. An output with the name of an input
-    gets the suffix ``_out``.
+    Inputs and outputs keep their names; () becomes (1, 1), (n,) a column (n, 1), and if there are more than two
+    dimensions, all but the last are merged: poses of shape (nb, 4, 4) become (4 nb, 4), stacked. An output with the
+    name of an input gets the suffix ``_out``.
 
-    The function is one of SX, with loops expanded and both branches of choices computed. If that would be very long, it
-    is one of MX, with loops as `mapaccum` and only the chosen branch computed.
+    The function consists of SX expressions: loops are expanded, and both branches of conditionals are computed. If that
+    would be very long, the function consists of MX expressions: loops become `mapaccum`, and only the selected branch
+    is computed.
 
     Raises ImportError without CasADi, and ValueError for an operation without counterpart, or a loop with a condition.
     """
@@ -77,7 +78,7 @@ def import_casadi() -> Any:
 def _matrix(shape: tuple[int, ...]) -> tuple[int, int]:
     """Return the shape (rows, columns) of the CasADi matrix for a NumPy array of this shape.
 
-    Rows one after another, the matrix has the elements of the array in row-major order.
+    Read row by row, the matrix has the elements of the array in row-major order.
     """
     if len(shape) < 2:
         return math.prod(shape), 1
@@ -88,17 +89,17 @@ MAX_EXPANDED = 10_000  # operations of a function of SX that has loops
 
 
 class ControlWriter:
-    """Runs lists of instructions on CasADi's scalars, which gives CasADi's expressions of their results."""
+    """Converter of lists of instructions to CasADi expressions of their results, by evaluation on CasADi's scalars."""
 
     def __init__(self, casadi: Any, name: str) -> None:
         self._casadi, self._name = casadi, name
         self._functions: dict[tuple[Region, int], Any] = {}
 
     def world(self, listing: InstructionList) -> tuple[Any, Callable[[Any], list[Any]]]:
-        """Return CasADi's matrix class for a list of instructions, and a function.
+        """Return CasADi's matrix class for a list of instructions, and a function that lists a matrix's elements.
 
-        The function lists the elements of a matrix of this class. The class is SX; it is MX if the list has loops,
-        choices or subroutines and would be very long when they are expanded.
+        The class is SX; it is MX if the list has loops, branches or subroutines and would be very long if they were
+        expanded.
         """
         has_bodies = any(isinstance(i.value, (Loop, Choice, Subroutine)) for i in listing.instructions)
         if has_bodies and sum(counted(listing).values()) > MAX_EXPANDED:
@@ -159,7 +160,7 @@ class ControlWriter:
     def _accumulated(self, loop: Loop, arguments: list[Any]) -> list[Any]:
         """Return the results of a loop as a call of CasADi's `mapaccum`.
 
-        Its matrices have a column for each iteration.
+        The matrices of `mapaccum` have a column for each iteration.
         """
         casadi, steps = self._casadi, loop.max_iterations
         if not steps:
@@ -211,7 +212,7 @@ class ControlWriter:
 
 
 def _taken(take: Take, arguments: list[Any]) -> list[Any]:
-    """Read a table by a chain of choices between its rows."""
+    """Return a row of a table, by a chain of if-else expressions over its rows."""
     index, *values = arguments
     entries: Sequence[Any] = values or take.table
     line = floor(index)
@@ -224,7 +225,7 @@ def _taken(take: Take, arguments: list[Any]) -> list[Any]:
 
 
 def _put(put: Put, arguments: list[Any]) -> list[Any]:
-    """Write to a table by a choice for each element."""
+    """Return a table with a replaced row, by an if-else expression for each element."""
     index, row, table = put.split(arguments)
     is_replaced = [eq(floor(index), float(line)) for line in range(put.rows)]
     return [where(is_replaced[k // put.columns], row[k % put.columns], old) for k, old in enumerate(table)]

@@ -28,13 +28,13 @@ _TINY = 1e-300  # a value below it counts as that large in relative errors
 def check_backend(
     backend: Backend[Any], *, tolerance: float = 1e-12, real: FloatType = DOUBLE, seed: int = 0
 ) -> ContractReport:
-    """Check a backend, for example one of your own, against the contract of `linkwork.compiler.backend.Backend`.
+    """Check a backend, for example one that you wrote, against the contract of `linkwork.compiler.backend.Backend`.
 
-    Every operation, straight-line programs, inputs and outputs of several shapes, choices and loops are evaluated for
-    batches of several sizes.  Results may differ from the interpreter's, and from the CPU's, by ``tolerance`` relative
-    to the result.  They are NaN or infinite where those are.  The line "refuse" names the programs that the backend
-    refuses; the other lines are on those that it compiles.  The report prints as a table;
-    ``check_backend(backend).raise_if_failed()`` is a test.
+    Every operation, straight-line programs, inputs and outputs of several shapes, branches and loops are evaluated for
+    batches of several sizes.  Results may differ from the interpreter's results, and from the CPU's, by ``tolerance``
+    relative to the result.  They must be NaN or infinite where the expected results are.  The line "refuse" names the
+    programs that the backend refuses; the other lines are about programs that it compiles.  The report prints as a
+    table; ``check_backend(backend).raise_if_failed()`` is a test.
     """
     trial = _Trial(backend, real, tolerance, np.random.default_rng(seed))
     kind = type(backend)

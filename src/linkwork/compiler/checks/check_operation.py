@@ -26,7 +26,7 @@ _KINK = 1e-3  # relative difference of one-sided slopes above which the operatio
 
 
 def check_operation(operation: Operation, *, tolerance: float = 1e-12, seed: int = 0) -> ContractReport:
-    """Check a scalar operation, for example one of your own, against the contract of the table of operations.
+    """Check a scalar operation, for example one that you added, against the contract of the table of operations.
 
     Values may differ by ``tolerance``, relative to the value and at least to 1.  If an operation does not state a
     property (a composition, symmetries, derivatives), the requirements on that property are reported as holding.  The
@@ -65,8 +65,8 @@ class _Trial:
     def at_partials(self, error: Callable[[int, tuple[float, ...], float, float], float]) -> list[float]:
         """Return the errors of an operation's partial derivatives, for every argument at all sample points.
 
-        ``error`` computes one from the argument's index, the arguments, the partial derivative that the operation
-        states, and the central difference. Points at kinks and jumps are skipped.
+        ``error`` computes an error from the argument's index, the arguments, the operation's partial derivative, and
+        the central difference. Points at kinks and jumps are skipped.
         """
         operation, result = self.operation, []
         if operation.partials is None or operation.logical:

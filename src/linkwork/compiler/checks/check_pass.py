@@ -1,7 +1,7 @@
 """`check_pass`: a compiler pass against its contract.
 
-The pass is run on programs that have every operation, straight-line code, choices and loops, alone and after each of
-the passes of `linkwork.compiler.passes.ALL`.  The reference is the interpreter.
+The pass is run on programs that have every operation, straight-line code, branches and loops.  It is run alone, and
+after each of the passes of `linkwork.compiler.passes.ALL`.  The reference is the interpreter.
 """
 
 from __future__ import annotations
@@ -26,9 +26,9 @@ Pass = Callable[[InstructionList], InstructionList]
 
 
 def check_pass(one_pass: Pass, further: Iterable[Program] = (), *, seed: int = 0) -> ContractReport:
-    """Check a compiler pass, for example one of your own, against the contract of passes.
+    """Check a compiler pass, for example one that you wrote, against the contract of passes.
 
-    The pass runs on the check's own programs and on those in ``further``.  ``seed`` is the seed of the programs'
+    The pass runs on the check's own programs and on the programs in ``further``.  ``seed`` is the seed of the programs'
     random inputs.  If the pass raises an exception, no requirement holds.  The report prints as a table;
     ``check_pass(one_pass).raise_if_failed()`` is a test.
     """

@@ -19,7 +19,7 @@ __all__ = ["operation_program", "programs", "samples"]
 
 
 def programs() -> Iterator[tuple[Program, tuple[tuple[float, float], ...]]]:
-    """Yield programs that have every operation, straight-line code, choices and loops.
+    """Yield programs that have every operation, straight-line code, branches and loops.
 
     Each comes with an interval for every element of its first input; other inputs are from (−2, 2).
     """
@@ -38,7 +38,7 @@ def programs() -> Iterator[tuple[Program, tuple[tuple[float, float], ...]]]:
 def operation_program(operation: Operation) -> Program:
     """Return a program of one operation on elements of x.
 
-    Arguments that are truth values are 0 < x; a truth value as result is converted by ``where``.
+    A truth value as argument is the comparison 0 < x; a truth value as result is converted to a number by ``where``.
     """
     instructions = [Instruction(INPUT, (), k) for k in range(operation.arity)]
     args = list(range(operation.arity))

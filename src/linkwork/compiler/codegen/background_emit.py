@@ -1,9 +1,9 @@
 """Compilation of LLVM IR in other processes, while this one works with quick code.
 
 LLVM cannot be stopped while it compiles, and a thread inside LLVM may crash a process that exits.  Therefore a child
-process compiles (`compile_process`), and a thread of this process waits for its object files.  At exit the child
-is killed.  A forked process starts children of its own for the jobs that were unfinished.  Where no child can be
-started, the thread itself compiles.  A job whose child ended early is dropped, and the quick code stays in use.
+process compiles (`compile_process`), and a thread of this process waits for its object files.  At exit the child is
+killed.  A forked process starts its own child processes for unfinished jobs.  If no child can be started, the thread
+itself compiles.  A job whose child ended early is dropped, and the quick code stays in use.
 """
 
 from __future__ import annotations
@@ -53,8 +53,8 @@ class Job:
     """Modules to compile for a target; ``done`` is called on another thread with their object files.
 
     ``modules`` returns the compressed modules and their length in characters.  Unless ``is_written``, it writes them.
-    An ``urgent`` job, of a kernel that has no code yet, is done before others.
-    ``claim`` and ``release`` are those of `Backend.emit_later`.
+    ``modules`` of an ``urgent`` job, for a kernel that has no code yet, are compiled before others.  ``claim`` and
+    ``release`` are as for `Backend.emit_later`.
     """
 
     modules: Callable[[], tuple[Sequence[bytes], int]]
@@ -129,7 +129,7 @@ class _Child:
         self.close()
 
     def close(self) -> None:
-        """Close the pipes, without a word to the child: it may belong to the process that was forked."""
+        """Close the pipes without a message to the child, which may belong to the parent of a forked process."""
         for pipe in (self._requests, self._replies):
             with contextlib.suppress(OSError):
                 pipe.close()
@@ -162,8 +162,8 @@ class _Child:
 class _Background:
     """The jobs of this process, and a thread with a child for each of the processes that compile.
 
-    The main thread calls `submit` and `wait`, which a signal handler may end anywhere: each change that they make is
-    one call of C.  A thread registers itself.
+    The main thread calls `submit` and `wait`, which a signal handler may end at any bytecode: so each change that they
+    make is one C call.  A thread registers itself.
     """
 
     def __init__(self, jobs: Sequence[Job] = ()) -> None:
@@ -188,11 +188,11 @@ class _Background:
         self.start()
 
     def start(self) -> bool:
-        """Start a thread if there are more jobs than threads without work; return False if that is impossible."""
+        """Start a thread if there are more jobs than idle threads; return False if no thread can be started."""
         return not self._is_needed() or start_thread(self._work)
 
     def _is_needed(self) -> bool:
-        """Return True if one more thread is to be started."""
+        """Return True if one more thread should be started."""
         return not self.stopped and len(self.waiting) > self.idle and len(self.threads) < _processes()
 
     def wait(self, seconds: float | None) -> bool:
@@ -302,7 +302,7 @@ class _Background:
                 self.wakes.get(timeout=max(pause, 0.0))
 
     def _finished(self, job: Job, again: bool) -> None:
-        """Note that a thread has ended its work on a job, which is queued ``again`` after a while."""
+        """Record that a thread has ended its work on a job; with ``again``, the job is queued again after a while."""
         with self.lock:
             self.idle += 1
             self.running.remove(job)
@@ -351,7 +351,8 @@ def _processes() -> int:
 def is_available() -> bool:
     """Return True if this process can compile in the background.
 
-    It needs a Python program to start, and is not a program that contains Python, whose file would start it again.
+    This requires a Python executable that can be started.  It is impossible in programs that embed Python, since their
+    executable would start the program again.
     """
     name = Path(sys.executable or "").name.lower()
     return (
@@ -370,12 +371,12 @@ def submit(job: Job) -> None:
 
 @public(timeout=unchecked)
 def wait_for_compiler(timeout: float | None = None) -> bool:
-    """Wait until the best machine code of all kernels is in use; return False if the time is over before.
+    """Wait until the best machine code of all kernels is in use; return False if ``timeout`` ends first.
 
     A kernel's first call uses code that is compiled in little time.  Better code is compiled in other processes, and
     replaces it between two calls; results are the same to the bit.  Call this function before times are measured, or
-    before a control loop begins.  ``timeout`` [s] is the longest time to wait, by default without end.  Raises
-    TypeError for a timeout that is not a number, ValueError for a negative one or NaN.
+    before a control loop begins.  ``timeout`` [s] is the longest time to wait, by default unlimited.  Raises TypeError
+    for a timeout that is not a number, ValueError for a negative one or NaN.
 
     >>> import linkwork as lw
     >>> robot = lw.load("arm7")

@@ -104,7 +104,7 @@ def loop_function(text: IrModule, layout: AnyLayout) -> None:
 
 
 def few_function(text: IrModule, layout: Layout | ControlLayout) -> None:
-    """Add ``@few``, the loop for calls with few samples, which needs no code for vectors of samples.
+    """Add ``@few``, the loop for calls with few samples, which uses only the code for one sample.
 
     It passes all other calls to the function in the kernel's `State`, which compiles ``@loop``. Another module defines
     ``@sample``.
@@ -126,8 +126,8 @@ def few_function(text: IrModule, layout: Layout | ControlLayout) -> None:
 def _loop_frame(f: IrFunction, layout: AnyLayout) -> Iterator[tuple[str, _Arrays, str]]:
     """Emit the beginning and the end of a function that is called with a batch.
 
-    Yields the number of samples, their arrays, and the flag that is true if the scalar code computes them.  The body
-    is skipped if the work was ended.
+    Yields the number of samples, their arrays, and a flag that is true if the scalar code computes the samples.  If the
+    work was ended, the code in the ``with`` statement is not run.
     """
     runtime = runtime_of(layout.target)
     f.declare(sample_declaration(layout.program, runtime.sample_arguments))
@@ -177,8 +177,8 @@ class _Arrays:
     def apart(self) -> list[str]:
         """Emit comparisons of each input's address with each output's; return the flags, true if they differ.
 
-        NumPy copies operands that overlap, except one array that is both input and output. A block has read its
-        samples before it writes them, but the scalar code reads a sample's elements where it needs them.
+        NumPy copies operands that overlap, except an array that is both input and output. A block reads all its samples
+        before it writes results, but the scalar code may read an element after it has written a result.
         """
         f, many = self.f, len(self.inputs)
         return [f.let(f"icmp ne ptr {x}, {y}") for x in self.start[:many] for y in self.start[many:]]
@@ -186,7 +186,7 @@ class _Arrays:
     def pack(self, first: str, left: str, buffer: str, again: str) -> None:
         """Emit the packing of a vector of samples from index ``first``; ``left`` samples remain.
 
-        Inputs that are the same for all samples are in the buffer already if it was packed before: ``again``.
+        If ``again`` is true, the buffer was packed before, and already has the inputs that are equal for all samples.
         """
         f, offset = self.f, 0
         for j, port in enumerate(self.inputs):
@@ -319,7 +319,7 @@ def _range(layout: AnyLayout) -> IrFunction:
 
 
 def _streamed(f: IrFunction, layout: AnyLayout, n: str) -> str:
-    """Emit a test of the number ``n`` of samples; its flag is true if their results exceed the caches."""
+    """Emit a test of the number ``n`` of samples; the flag is true if their results exceed the processor's caches."""
     per_sample = layout.real.bytes * sum(port.size for port in layout.program.outputs)
     return f.let(f"icmp uge i64 {n}, {STREAMED // max(per_sample, 1)}")
 
@@ -342,7 +342,7 @@ def _array_positions(f: IrFunction, layout: SampleLayout, into: str, out: str) -
 
 
 def _count_status(f: IrFunction, layout: AnyLayout, status: str) -> None:
-    """Emit the note of a status of ``@sample`` other than 0."""
+    """Emit code that counts a status of ``@sample`` other than 0."""
     for meaning, note in ((NO_MEMORY, note_failure), (OFF, runtime_of(layout.target).off)):
         if meaning != OFF or layout.program.guards:
             with f.when(f.let(f"icmp eq i32 {status}, {meaning}")):

@@ -1,9 +1,9 @@
 """Partition of a long program into segments, each a function of its own.
 
-A compiler takes more than twice as long for a function of twice the length, and code that does not fit into the
-instruction cache is fetched again for each vector of samples. So a long program is cut where few values are live;
-values that a later segment needs are stored in a workspace, and a segment runs over several vectors before the next one
-does.
+A compiler takes more than twice as long for a function of twice the length.  Code that does not fit into the
+instruction cache is fetched again for each vector of samples.  So a long program is cut where few values are live.
+Values that a later segment needs are stored in a workspace.  A segment runs over several vectors before the next
+segment runs.
 """
 
 from __future__ import annotations
@@ -74,9 +74,9 @@ _MANY = 400  # maximum live values of one function: on the stack they take 25 Ki
 def plan(program: Program, whole: int = MAX_WHOLE, most: int | None = None) -> Plan:
     """Cut a program into segments of at most ``most`` instructions.
 
-    A program of up to ``whole`` instructions with few live values stays whole. With many live values, registers do not
-    hold them anyway, and short segments that store them in the workspace are faster than one long function; with few,
-    each cut costs a little.
+    A program of up to ``whole`` instructions with few live values stays whole. Many live values do not fit into
+    registers anyway, so short segments that store them in the workspace are faster than one long function.  With few
+    live values, each cut costs a little.
     """
     count, alive = len(program.instructions), program.alive()
     if count <= whole and max(alive) <= _MANY:
@@ -139,8 +139,8 @@ def _bounds(program: Program, most: int) -> list[int]:
 def best_cut(instructions: Sequence[Instruction], alive: Sequence[int], window: range) -> int:
     """Return the index in the window with the fewest live values, at which a program can be cut.
 
-    Instructions of several results are not separated from those that extract them: if the window has only such
-    positions, the index is the first possible one behind it.
+    An instruction of several results is not separated from the instructions that extract them.  If the window has only
+    such positions, the index is the first possible position after the window.
     """
     allowed = [k for k in window if instructions[k].operation not in EXTRACTED]
     if allowed:
@@ -150,7 +150,7 @@ def best_cut(instructions: Sequence[Instruction], alive: Sequence[int], window: 
 
 
 def _with_workspace(program: Program, bounds: list[int]) -> Plan:
-    """Assign a slot to every value that outlives its segment; it is freed after the last segment that reads it."""
+    """Assign a slot to every value that outlives its segment; the last segment that reads the value frees the slot."""
     segment_of = [s for s in range(len(bounds) - 1) for _ in range(bounds[s], bounds[s + 1])]
     users: dict[int, set[int]] = {}
     for k, instruction in enumerate(program.instructions):

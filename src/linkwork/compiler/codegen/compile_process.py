@@ -1,9 +1,9 @@
 """Program of a process that compiles LLVM IR for `background_emit`: modules come in, object files go out.
 
-It is run as a script and imports llvmlite alone.  A request is a line of JSON (``triple``, ``options`` of LLVM's target
+It is run as a script and imports only llvmlite.  A request is a line of JSON (``triple``, ``options`` of LLVM's target
 machine, and ``sizes`` of the modules in bytes) and the modules' compressed texts.  A reply is a line of JSON (``sizes``
-of the object files, or ``error``) and the object files. The first line states the versions, which must be those of the
-caller. The process ends with its standard input, also while it compiles.
+of the object files, or ``error``) and the object files. The first line states the versions, which must equal the
+caller's. The process ends when its standard input ends, even while it compiles.
 """
 
 from __future__ import annotations
@@ -57,7 +57,7 @@ def _serve(source: IO[bytes], sink: IO[bytes]) -> None:
 
 
 def _receive(source: IO[bytes], requests: queue.SimpleQueue[tuple[dict[str, Any], list[bytes]]]) -> None:
-    """Read requests; end the process when the source ends, as it does with the process that writes to it."""
+    """Read requests; end the process when the source ends, which happens when the process that writes to it ends."""
     try:
         while line := source.readline():
             request = json.loads(line)

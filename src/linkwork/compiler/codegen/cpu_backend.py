@@ -134,8 +134,8 @@ class CPUBackend(Backend[MachineCode]):
     ) -> None:
         """Call the entry with the arguments that NumPy passes to an inner loop.
 
-        They are the arrays' addresses, sizes and strides. The sizes are the number of samples, then the port shapes;
-        the strides are those from sample to sample of all arrays, then those inside a sample.
+        The arguments are the arrays' addresses, sizes and strides. The sizes are the number of samples, then the port
+        shapes.  The strides are first those from sample to sample, then those inside a sample.
         """
         arrays = [*inputs, *outputs]
         addresses = (ctypes.c_void_p * len(arrays))(*(x.ctypes.data for x in arrays))
@@ -157,7 +157,7 @@ def _symbols(name: str, entry: str) -> tuple[str, str]:
 def host_backend() -> CPUBackend:
     """Return the backend of this machine, or of the level in the environment: see `host`.
 
-    Without an effort in the environment, first calls use code of little effort.
+    Unless the environment sets an optimization level, first calls use code of low optimization.
     """
     return CPUBackend(host(), has_quick=not os.environ.get(EFFORT) and background_emit.is_available())
 

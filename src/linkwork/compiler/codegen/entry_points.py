@@ -1,4 +1,4 @@
-"""Entries of a kernel's code, by which it is called, and the parts that each consists of.
+"""Entries of a kernel's code, by which it is called, and the parts of each entry.
 
 An entry is compiled on first use (see `linkwork.compiler.kernel_code.KernelCode`), and so is a part, which several
 entries may share. A new entry is an item of `ENTRIES`, and a part that only it needs an item of

@@ -72,7 +72,7 @@ def fast_function(text: IrModule, program: Program) -> None:
 
 
 def _out(f: IrFunction, nargs: int, api: dict[str, str]) -> str:
-    """Emit the array to write to, or null; a call with another keyword than "out" is passed to the Python callable."""
+    """Emit the output array, or null; a call with a keyword other than "out" is passed to the Python callable."""
     f.do("%out = alloca ptr, align 8")
     f.store("ptr", "null", "%out")
     with f.unless(f.let("icmp eq ptr %names, null")):

@@ -177,8 +177,8 @@ def _is_due(code: _Code, last: str, now: str, interval: str) -> str:
 def _release_lock(code: _Code, now: str) -> None:
     """Emit a short release of the GIL, if this thread holds it.
 
-    It does if Python's current thread state is this thread's own. Until Python 3.11 the current state is that of the
-    thread which holds the lock; later versions have none in a thread that does not hold it.
+    A thread holds the GIL if Python's current thread state is that thread's own state. Until Python 3.11 the current
+    state belongs to the thread that holds the GIL; in later versions a thread without the GIL has no current state.
     """
     f = code.f
     with f.when(f.let(f"icmp ne ptr {code.load('current_state', 'ptr')}, null")):

@@ -1,8 +1,8 @@
 """Compilation of LLVM IR to machine code, and loading it into this process.
 
 A kernel's code consists of several modules, which are compiled in parallel on the available processors. LLVM compiles a
-module to an object file, which can be stored and linked into another process: it contains no addresses of this one (see
-`linkwork.compiler.runtime.fastcall`).
+module to an object file, which can be stored and linked into another process: it contains no addresses of this process
+(see `linkwork.compiler.runtime.fastcall`).
 """
 
 from __future__ import annotations
@@ -44,8 +44,8 @@ class MachineCode:
 def emit(texts: Sequence[Module], target: Target, waiting: Callable[[], float | None] = lambda: None) -> list[bytes]:
     """Return the object file of each module.
 
-    LLVM compiles texts, while functions among the modules are called, which return their object files.  ``waiting`` is
-    called meanwhile: see `linkwork._util.thread_tasks.run`.
+    LLVM compiles modules that are texts; modules that are functions are called, and return their object files.
+    ``waiting`` is called meanwhile: see `linkwork._util.thread_tasks.run`.
     """
     return _emit_all(texts, target, waiting, assembly=False)
 
@@ -79,7 +79,7 @@ def effort_of(characters: int, target: Target) -> int:
 def _emit_one(text: str, target: Target, max_effort: int, *, assembly: bool) -> bytes:
     """Compile a module to an object file or assembly text.
 
-    It has an LLVM context of its own, so that other modules can be compiled in parallel.
+    Each module has its own LLVM context, so that several modules can be compiled in parallel.
     """
     from linkwork.compiler.codegen.llvm_binding import ffi, llvm
 
@@ -108,8 +108,8 @@ def _emit_one(text: str, target: Target, max_effort: int, *, assembly: bool) -> 
 def _emit_without_lock() -> Any:
     """Return llvmlite's function that compiles a module, without llvmlite's lock around calls of LLVM.
 
-    LLVM itself compiles modules of different contexts in parallel. With an llvmlite of another structure the lock
-    stays, and modules are compiled one at a time.
+    LLVM itself can compile modules of different contexts in parallel. If llvmlite's internal structure is not as
+    expected, the lock is used, and modules are compiled one at a time.
     """
     from linkwork.compiler.codegen.llvm_binding import ffi
 

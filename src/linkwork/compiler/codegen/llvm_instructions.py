@@ -1,7 +1,7 @@
 """Instructions of a program as LLVM IR, for a vector of samples or for one.
 
-Both run the same operations in the same order, each rounded the same way, so a sample's result does not depend on which
-of the two computed it. No instruction has a fast-math flag.
+Both forms run the same operations in the same order, with the same rounding.  So a sample's result does not depend on
+the form that computed it. No instruction has a fast-math flag.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ __all__ = ["Instructions"]
 class Instructions(LaneBuilder):
     """Builder of an LLVM function, with a method for each operation on vectors of ``lanes`` samples.
 
-    ``unchanging`` states that the memory which the function loads from changes only between its calls.
+    ``unchanging`` states that memory from which the function loads does not change during a call.
     """
 
     def __init__(self, signature: str, target: Target, real: FloatType, lanes: int, *, unchanging: bool) -> None:
@@ -91,7 +91,7 @@ class Instructions(LaneBuilder):
         return self.let(f"select {self.truth} {truth}, {self.type} {x}, {self.type} {y}")
 
     def splat(self, number: str) -> str:
-        """Return a scalar in all lanes."""
+        """Return a vector with a scalar in all lanes."""
         if self.lanes == 1:
             return number
         first = self.let(f"insertelement {self.type} poison, {self.real.name} {number}, i32 0")

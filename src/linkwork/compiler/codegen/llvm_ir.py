@@ -1,4 +1,4 @@
-"""LLVM IR text: functions that name their values and know loops and branches, and modules of functions.
+"""Writers of LLVM IR text: functions, with names of values, loops and branches, and modules of functions.
 
 `save_flags` and `restore_flags` preserve the processor's floating-point flags, which NumPy turns into warnings: a
 branch of ``where`` that is not selected may divide by zero. `transpose` transposes square matrices in vector registers.
@@ -127,7 +127,7 @@ class IrFunction:
         return self.let(f"getelementptr i8, ptr {pointer}, i64 {offset}")
 
     def smaller(self, index: str, most: int) -> str:
-        """Return an index, but at most ``most``."""
+        """Return the smaller of an index and ``most``."""
         below = self.let(f"icmp slt i64 {index}, {most}")
         return self.let(f"select i1 {below}, i64 {index}, i64 {most}")
 
@@ -191,8 +191,8 @@ class IrFunction:
     def not_finite(self, real: FloatType, lanes: int, values: Sequence[str]) -> str:
         """Return a mask of the lanes in which a value is not finite, or so large that products may overflow.
 
-        The test is on the sum of the magnitudes, so it may hold for values whose results are finite. The caller then
-        checks exactly.
+        The test uses the sum of the magnitudes, so the mask may be set for values whose results are finite. The caller
+        then checks exactly.
         """
         return self.beyond(real, lanes, [self.magnitudes(real.vector(lanes), values)])
 
@@ -232,9 +232,9 @@ class IrFunction:
     ) -> Iterator[str]:
         """Emit a loop whose index runs from ``start`` in steps while it is below ``stop``.
 
-        It may have no iteration. ``carried`` is a list of loop-carried values of type ``kind``: the initial values at
-        first, the current values in the body, which replaces them by the next ones, and the final values after the
-        loop.
+        It may have no iteration. ``carried`` is a list of loop-carried values of type ``kind``.  It has the initial
+        values before the loop, and the current values in the body, which must replace them by the next values.  After
+        the loop it has the final values.
 
         ``ending(index, leave)`` is called after the code of each iteration, and may emit branches to the label
         ``leave``. The final values are then those at the start of that iteration.
@@ -268,9 +268,9 @@ class IrFunction:
     def repeat(self, kinds: Sequence[str] = (), carried: list[str] | None = None) -> Iterator[str]:
         """Emit an endless loop, left by a branch to the label that is yielded.
 
-        ``carried`` is a list of loop-carried values of types ``kinds``: the initial values at first, the current values
-        in the body, which replaces them by the next ones. After the label they are those at the start of the last
-        iteration.
+        ``carried`` is a list of loop-carried values of types ``kinds``.  It has the initial values before the loop, and
+        the current values in the body, which must replace them by the next values. After the label it has the values at
+        the start of the last iteration.
         """
         values = carried if carried is not None else []
         begin = list(values)
@@ -310,7 +310,7 @@ class IrFunction:
     def instead(self, flag: str, kinds: Sequence[str], values: list[str]) -> Iterator[list[str]]:
         """Emit code that replaces values if the flag is set.
 
-        The body assigns the new values to the yielded list, which has the results after it.
+        The body assigns the new values to the yielded list; after the ``with`` statement the list has the results.
         """
         yes, after, before = self._label("yes"), self._label("after"), self._block
         replaced = list(values)

@@ -1,9 +1,9 @@
 """Non-temporal stores of results that exceed the caches, in LLVM IR.
 
 A processor reads a cache line before it writes to it, unless the whole line is written past the caches. A sample may
-begin anywhere in a line. So strips of it (see `packing`) are placed on the stack at the offset in a line that they will
-have in memory, and complete lines are written as a whole. The first 64 bytes of a sample and the last are written by
-ordinary stores, since other samples may write to their lines.
+begin anywhere in a line. So strips of the sample (see `packing`) are placed on the stack, at the offset within a line
+that they have in memory, and complete lines are written as a whole. The first and the last 64 bytes of a sample are
+written by ordinary stores, since other samples may write to the same lines.
 """
 
 from __future__ import annotations

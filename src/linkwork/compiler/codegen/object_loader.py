@@ -1,8 +1,8 @@
-"""Loading of object files without LLVM, for code from the cache: LLVM takes longer to start than all else together.
+"""Loading of object files without LLVM, for code from the cache: LLVM's start would take most of the time.
 
 It places the sections of ELF files of x86-64 in memory, writes the addresses that they refer to, and makes the
-instructions executable, on Linux and on Windows.  Code of the compiler refers to other code by 64-bit addresses alone.
-Other files, such as those of other systems, are left to LLVM.
+instructions executable, on Linux and on Windows.  Code of the compiler refers to other code only by 64-bit addresses.
+Other files, such as files of other systems, are loaded by LLVM.
 
 Source: System V Application Binary Interface, AMD64 Architecture Processor Supplement, 2024, chapter 4.
 """
@@ -63,7 +63,7 @@ class _Unsupported(Exception):
 def loaded(objects: Sequence[bytes], known: Mapping[str, int]) -> Loaded | None:
     """Load object files that may refer to each other; None if loading needs LLVM.
 
-    ``known`` has addresses of functions by name.  Other functions are those of this process.
+    ``known`` has addresses of functions by name.  Other functions are looked up in this process.
     """
     if not _is_available():
         return None
@@ -200,10 +200,10 @@ class _PagesReference(ref["_Pages"]):
 
 
 class _Pages:
-    """Pages of memory of Windows.
+    """Pages of memory on Windows.
 
-    When the object is deleted, no code of Python runs: its reference goes to a queue, and the next allocation releases
-    the pages of the references in the queue.
+    When the object is deleted, no Python code runs: its weak reference goes to a queue, and the next allocation
+    releases the pages of all references in the queue.
     """
 
     def __init__(self, size: int) -> None:

@@ -1,7 +1,7 @@
-"""Blocks of straight-line code of a program with loops: they load values from a frame, and store those others need.
+"""Blocks of straight-line code of a program with loops; they exchange values with other blocks through a frame.
 
-Short blocks are part of the driver that runs them, long ones are functions in modules of their own. Many copies within
-a frame are driven by a table, since LLVM is slow on thousands of loads and stores in one block.
+Short blocks are part of the driver that runs them; long blocks are functions in separate modules. Many copies within a
+frame are driven by a table, since LLVM is slow on thousands of loads and stores in one block.
 """
 
 from __future__ import annotations
@@ -35,7 +35,8 @@ class Pointers:
     """Pointers of a block: frame, columns of this iteration's inputs, and output position.
 
     ``registers`` are values that a loop holds in registers, by their slots in the frame. ``stored_columns`` is the
-    address of the pointers of many columns, stored for functions that are written without LLVM; "" if they are not.
+    address at which the pointers of many columns are stored for functions written without LLVM; "" if they are not
+    stored.
     """
 
     frame: str = "%frame"
@@ -83,7 +84,7 @@ class BlockCode(ABC):
         return "true" if self.lanes == 1 else "-1"
 
     def without(self, f: Instructions, mask: str, others: str) -> str:
-        """Return the lanes of a mask that are not in another."""
+        """Return the lanes of a mask that are not in a second mask."""
         return f.let(f"and {self.mask} {mask}, {f.let(f'xor {self.mask} {others}, {self.all_lanes}')}")
 
     def max_count(self, loop: Loop) -> float:
@@ -95,7 +96,7 @@ class BlockCode(ABC):
 
     @abstractmethod
     def control(self, f: Instructions, scope: Scope, step: Control, at: Pointers, mask: str) -> None:
-        """Emit a loop, a choice or a call."""
+        """Emit a loop, a branch or a call."""
 
     def inline(self, scope: Scope) -> bool:
         """Return True if the blocks of a scope are part of its driver."""
@@ -145,8 +146,8 @@ class BlockCode(ABC):
     ) -> Callable[[int], str] | None:
         """Emit the call of a function that is written without LLVM; return a function that names a value by its index.
 
-        Return None where LLVM is to write the block.  If the block is ``inline``, the current function loads values
-        that it needs from memory on its stack, where the block's function stores them; otherwise all are in the frame.
+        Return None if LLVM must write the block.  If the block is ``inline``, its function stores values on the current
+        function's stack, from which the current function loads them; otherwise all values are in the frame.
         """
         if self.assembled is None or at.registers or step.stop - step.start < _MIN_ASSEMBLED:
             return None
@@ -339,7 +340,7 @@ def copy_values(
     frame: str,
     to_frame: str = "",
 ) -> None:
-    """Emit copies of numbers between slots of a frame, or to another, and of constants to slots.
+    """Emit copies of numbers between slots of a frame, or to slots of another frame, and of constants to slots.
 
     The tables' names begin with ``name``.
     """

@@ -1,7 +1,8 @@
-"""Writer of code for dense matrices in a frame: loops over elements, in lanes where one sample is computed.
+"""Writer of code for dense matrices in a frame: loops over elements, which use all SIMD lanes even for one sample.
 
-Rows are processed four at a time, and each column's sum stays in a register: with several samples a number of all
-lanes, with one sample adjacent columns of a row, in as many lanes. Sums are in the same order in both.
+Rows are processed four at a time, and the sum of each column stays in a register. With several samples, the lanes of a
+register are samples; with one sample, they are adjacent columns of a row. The order of summation is the same in both
+cases.
 """
 
 from __future__ import annotations
@@ -35,7 +36,7 @@ class StepWriter(Protocol):
 
 
 def step_function(code: StepWriter, stem: str, write: Callable[[Instructions, str], None]) -> str:
-    """Write a function of a frame, and return its name; ``write`` takes the function and this name."""
+    """Write a function of a frame, and return its name; ``write(function, name)`` writes the body."""
     name = code.name(stem)
     f = code.function(f"define internal void {name}(ptr noalias %frame)")
     write(f, name)

@@ -1,8 +1,8 @@
 """Drivers of programs with loops: functions that run blocks of straight-line code.
 
-A *driver* is a function of one loop, choice or call, for one vector of samples or one sample: it runs the blocks of its
-bodies as often as its lanes need. Lanes that have ended, or that are not active, keep their carried values; a mask with
-one bit for each lane has the active ones.
+A *driver* is a function of one loop, branch or call, for one vector of samples or one sample: it runs the blocks of its
+bodies as often as its lanes need. The carried values of lanes that have ended, or are not active, do not change. A mask
+with one bit for each lane marks the active lanes.
 """
 
 from __future__ import annotations
@@ -61,7 +61,7 @@ class ControlCode(BlockCode):
     def room(self, scope: Scope, behind: int) -> int:
         """Return the bytes of the frames of vectorized loops, for one sample.
 
-        They begin ``behind`` bytes after the sample's frame. This has to be called before the steps are emitted.
+        The frames begin ``behind`` bytes after the sample's frame. Call this method before steps are emitted.
         """
         most, visited = 0, set[int]()
         waiting = [(scope, behind)]
@@ -157,7 +157,7 @@ class ControlCode(BlockCode):
         return name
 
     def _vectorized(self, loop: Loop) -> VectorizedLoop | None:
-        """Return the vectorized form of one sample's loop; None if it does not pay."""
+        """Return the vectorized form of a loop in the code for one sample; None if it is not faster."""
         lanes = self.target.lanes_of(self.real)
         if self.lanes > 1 or lanes == 1 or not self.in_lanes or not worth_lanes(loop):
             return None
@@ -253,7 +253,7 @@ class ControlCode(BlockCode):
     def head(self, f: Instructions, step: Control, active: str, at: Pointers, inline: bool) -> None:
         """Emit the condition of a loop, and end the lanes in which it is false.
 
-        Lanes that have had the maximum number of iterations end too.
+        Lanes that have reached the maximum number of iterations end too.
         """
         loop: Loop = step.bundle
         (scope,) = step.scopes
@@ -310,7 +310,7 @@ class ControlCode(BlockCode):
 
     @staticmethod
     def _put(f: Instructions, lanes: str, x: str, pointer: str, index: int) -> None:
-        """Emit the store of a value in the lanes of the mask ``lanes``, or in all for ""."""
+        """Emit the store of a value in the lanes of the mask ``lanes``, or in all lanes for ""."""
         if lanes:
             f.put_in(lanes, x, pointer, index)
         else:
@@ -339,9 +339,10 @@ class ControlCode(BlockCode):
     def _move_some(
         self, f: Instructions, moves: Sequence[tuple[int, int]], lanes: str, active: str, frame: str
     ) -> None:
-        """Emit copies between slots of the frame, in the lanes of the mask ``lanes``, or in all for "".
+        """Emit copies between slots of the frame, in the lanes of the mask ``lanes``, or in all lanes for "".
 
-        Unless ``active`` is "", it points to the mask of active lanes, and lanes end in which a copied value is NaN.
+        ``active`` points to the mask of active lanes, from which lanes with a NaN among the copied values are removed;
+        "" for no such check.
         """
         if not moves:
             return

@@ -1,11 +1,12 @@
 """The execution plan of a program with loops: steps, and slots in memory.
 
-Values that outlive a block of straight-line code are stored in a *frame*: an array of numbers of all lanes, the inputs
-first. A scope (the program, or a body inside it) is a list of steps that run in sequence: blocks of straight-line code,
-and loops, choices and calls between them, whose arguments the preceding block has stored.
+Values that outlive a block of straight-line code are stored in a *frame*: an array in which each slot has a number for
+every lane; the inputs come first. A scope (the program, or a body inside it) is a list of steps that run in sequence:
+blocks of straight-line code, and loops, branches and calls between them. The block before a loop, branch or call stores
+its arguments.
 
-`samples_cost` estimates the work of a program with loops: its instructions, those in loops counted once for each
-iteration.
+`samples_cost` estimates the work of a program with loops: the number of instructions, in which a loop's instructions
+count once for each iteration.
 """
 
 from __future__ import annotations
@@ -59,7 +60,7 @@ class Slot(NamedTuple):
 class Column:
     """Adjacent inputs of a loop's iterations: the position in the first iteration, and the stride to the next.
 
-    Constants are a table, with one number for all lanes for each iteration.
+    A column of constants is a table with one number for each iteration, equal for all lanes.
     """
 
     start: Slot
@@ -88,7 +89,7 @@ class BasicBlock:
 
 @dataclass
 class Control:
-    """A step that is a loop, a choice, a call, a table of calls or an instruction on matrices.
+    """A step that is a loop, a branch, a call, a table of calls or an instruction on matrices.
 
     It has the index of the instruction, the first slot of its results, and the scopes of its bodies.
     """
@@ -137,7 +138,7 @@ class Scope:
 
     @cached_property
     def counts(self) -> list[bool]:
-        """True for instructions that cost time: all but inputs, constants, and elements of tables changed in place."""
+        """For each instruction, True unless it is an input, a constant or an element of a table changed in place."""
         instructions, puts = self.listing.instructions, self.puts
         result = [not (operation is INPUT or operation is CONSTANT) for operation, _, _ in instructions]
         if puts:
@@ -148,7 +149,7 @@ class Scope:
 
     @cached_property
     def work(self) -> int:
-        """Number of instructions that are work."""
+        """Number of instructions that cost time (see `counts`)."""
         return sum(self.counts)
 
     @property
@@ -180,8 +181,8 @@ _FUNCTION = 20  # instructions of an elementary function
 def samples_cost(listing: InstructionList) -> float:
     """Return the approximate number of machine instructions for a sample.
 
-    Loops with a condition count with a typical number of iterations, branches with the shorter one and a share of the
-    other, and elementary functions as several instructions.
+    A loop with a condition counts with a typical number of iterations.  Of two branches, the shorter one and a fraction
+    of the longer one count.  An elementary function counts as several instructions.
     """
     instructions, has_puts = listing.instructions, PUT in listing.kinds
     count = len(instructions)

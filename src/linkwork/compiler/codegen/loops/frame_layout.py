@@ -39,7 +39,7 @@ MANY = 64  # carried values of a loop; fewer are stored at the end of an iterati
 
 
 def has_control(listing: InstructionList) -> bool:
-    """Return True if any of the instructions is a loop, choice or call."""
+    """Return True if any of the instructions is a loop, branch or call."""
     return any(i.operation in CONTROL for i in listing.instructions)
 
 
@@ -157,15 +157,15 @@ class _Planner:
         return result
 
     def _control_of(self, value: int) -> int | None:
-        """Return the control that a value is a result of, or None."""
+        """Return the index of the loop, branch or call of which a value is a result, or None."""
         operation, args, _ = self.listing.instructions[value]
         return args[0] if operation is PART and self.listing.instructions[args[0]].operation in CONTROL else None
 
     def _overwrite_state(self, step_of: list[int], base: int, loop: Loop) -> None:
         """Let blocks overwrite carried values of a loop with their new values as soon as these are computed.
 
-        This applies to numbers whose old value is not read afterwards and that the loop does not check for NaN, if
-        there are many of them.
+        This is done if there are many such numbers: their old value is not read afterwards, and the loop does not check
+        them for NaN.
         """
         instructions, scope = self.listing.instructions, self.scope
         results = self.listing.results[self.listing.first :]
@@ -205,7 +205,7 @@ class _Planner:
     def _assign_slots(self, step_of: list[int], last: int, results: Iterable[int], whole: bool) -> None:
         """Assign a slot to every computed value that outlives its block.
 
-        It is freed after the last step that reads it.
+        The slot is freed after the last step that reads the value.
         """
         instructions, scope, needs_no_slot = self.listing.instructions, self.scope, self._needs_no_slot
         slots, until = scope.slots, dict[int, int]()
@@ -268,7 +268,7 @@ class _Planner:
         return base
 
     def _run_of_slots(self, values: Sequence[int], before: BasicBlock) -> int:
-        """Return the first of adjacent slots of values: where they are, or where the preceding block stores them."""
+        """Return the first of adjacent slots with the values, which the preceding block stores there if necessary."""
         first = self.existing_slot(values[0])
         if first is not None and first.area == FRAME:
             slots = map(self.existing_slot, values)
@@ -371,7 +371,7 @@ class _Planner:
     def _column(self, values: Sequence[int], before: BasicBlock) -> Column:
         """Return the column of one input of all iterations.
 
-        It is where the values are anyway, or where the preceding block stores them.
+        The column is the place where the values already are, or where the preceding block stores them.
         """
         instructions = self.listing.instructions
         if not values:  # of a loop without iterations, never read

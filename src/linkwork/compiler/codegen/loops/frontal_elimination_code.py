@@ -1,8 +1,9 @@
 """Code of frontal elimination, in place: see `linkwork.expr.linalg.frontal_elimination`.
 
 The upper triangle is stored row by row, so that every step consists of sums of multiples of rows. Four rows at a time
-accumulate all multiples of the rows above, and each column's sum stays in a register: with several samples a number of
-all lanes, with one sample adjacent columns of a row, in as many lanes. Sums are in the same order in both.
+accumulate all multiples of the rows above, and the sum of each column stays in a register. With several samples, the
+lanes of a register are samples; with one sample, they are adjacent columns of a row. The order of summation is the same
+in both cases.
 """
 
 from __future__ import annotations
@@ -56,7 +57,7 @@ class _Front(DenseCode):
         return self.address(self.triangle, self.sum(self._row(i), j))
 
     def _added(self, r: str | int, j: str | int) -> str:
-        """Return the address of a number of an added row: the weight, the right-hand side, then its coefficients."""
+        """Return the address of element j of the added row r: weight, right-hand side, then coefficients."""
         return self.address(self.added, self.sum(self.f.let(f"mul i64 {r}, {self.front.size + 2}"), j))
 
     # -- elimination
@@ -117,9 +118,9 @@ class _Front(DenseCode):
     ) -> None:
         """Emit the addition of multiples of other rows to ``rows`` rows of the triangle, from row i on.
 
-        The first ``above`` rows are added, whose elements ``column(row, j)`` addresses. Each row changes from its
-        diagonal to ``columns``. With ``stretched``, the sum of the products on the diagonal is multiplied by the
-        argument ``stretch``.
+        Multiples of the first ``above`` rows are added; ``column(row, j)`` returns the address of an element. Each row
+        changes from its diagonal to ``columns``. With ``stretched``, the sum of the products on the diagonal is
+        multiplied by the argument ``stretch``.
         """
         f = self.f
         corner = [(a, b) for b in range(rows) for a in range(b + 1)]

@@ -1,7 +1,7 @@
-"""Tables changed in place: tables that loops carry and iterations change only by `put` stay in one memory position.
+"""Tables changed in place: a loop-carried table that iterations change only by `put` stays at one place in memory.
 
-An iteration reads the table as it was before, so all writes are stored at its end, in order. A lane without a write,
-because its index is that of no row or because it has ended, stores to a spare position.
+An iteration reads the table as it was before the iteration, so all writes are stored at its end, in order. A lane
+without a write, because its index is out of range or because it has ended, stores to an unused position.
 """
 
 from __future__ import annotations
@@ -68,7 +68,7 @@ def in_place_tables(listing: InstructionList, loop: Loop) -> list[InPlaceTable]:
 
 
 def _chain(listing: InstructionList, last: int, elements: dict[int, int], uses: dict[int, int]) -> tuple[int, ...]:
-    """Return the writes that turn the carried table into that of the next iteration, in order.
+    """Return the writes that turn the carried table into the table of the next iteration, in order.
 
     Return () if another instruction changes the table or reads it between the writes.
     """
@@ -89,7 +89,7 @@ def _chain(listing: InstructionList, last: int, elements: dict[int, int], uses: 
 
 
 def _inside(f: Instructions, index: str, rows: int, lanes: str) -> str:
-    """Return those of ``lanes`` in which 0 ≤ index < ``rows``."""
+    """Return the mask of the lanes among ``lanes`` in which 0 ≤ index < ``rows``."""
     flags = [f.let(f"fcmp oge {f.type} {index}, {f.constant(0.0)}")]
     flags.append(f.let(f"fcmp olt {f.type} {index}, {f.constant(float(rows))}"))
     total, *remaining = [*([lanes] if lanes else []), *flags]
@@ -104,7 +104,7 @@ WrittenRows = Sequence[tuple[str, Sequence[str]]]  # of each put: the names of i
 def _rows_to_put(listing: InstructionList, table: InPlaceTable, name: Callable[[int], str]) -> WrittenRows:
     """Return the names of the index and elements of each row that an iteration writes to a table.
 
-    They are named while all arguments of the writes are available.
+    The values are named while all arguments of the writes are available.
     """
     result = []
     for put in table.puts:
@@ -138,9 +138,9 @@ def store(f: Instructions, table: InPlaceTable, rows: WrittenRows, frame: str, b
 
 
 def nan_values(f: Instructions, table: InPlaceTable, rows: WrittenRows) -> list[str]:
-    """Return the elements of written rows, with 0 for those that do not count in the check for NaN.
+    """Return the elements of written rows, with 0 in place of elements that the check for NaN ignores.
 
-    An element does not count in the lanes in which its row does not exist or a later write replaces it.
+    The check ignores an element in lanes in which its row does not exist or a later write replaces it.
     """
     result = []
     for k, (index, row) in enumerate(rows):

@@ -1,8 +1,9 @@
 """Checks for signals, and releases of the GIL, inside long loops.
 
-Code of a loop calls the function `SYMBOL`, which returns true if the loop has to end, once every so many iterations
-that its cost is negligible. A loop that takes at most `BUDGET` instructions has no such call. The function is not part
-of a kernel's code: a process loads it once, and stores the address of the process's `Interrupts` beside it.
+Code of a loop calls the function `SYMBOL`, which returns true if the loop must end.  There are so many iterations
+between two calls that their cost is negligible. A loop that takes at most `BUDGET` instructions has no such call. The
+function is not part of a kernel's code: a process loads it once, and stores the address of the process's `Interrupts`
+beside it.
 """
 
 from __future__ import annotations
@@ -41,8 +42,8 @@ def attention_text(target: Target) -> str:
 def period_of(loop: Loop, target: Target, times: int = 1) -> int:
     """Return the number of iterations between checks, a power of two; 0 for a loop too short to need any.
 
-    ``times`` is the number of times that the loop runs its iterations. A target whose caller has no signals has no
-    checks.
+    ``times`` is the number of times that the loop runs its iterations. If a target's caller has no signals, there are
+    no checks.
     """
     step = max(_longest(loop.body), 1.0)
     if not runtime_of(target).attends or loop.max_iterations * times * step <= BUDGET:

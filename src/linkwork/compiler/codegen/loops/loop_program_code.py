@@ -1,12 +1,12 @@
 """Code of a program with loops: ``@block`` for vectors of samples, ``@sample`` for one, and their memory.
 
-Both are called like those of straight-line programs (see `straight_line`), with a frame instead of inputs, workspace
-and results: arrays are packed into the frame of a vector, and results are unpacked from it.
+Both are called like the functions of straight-line programs (see `straight_line`), with a frame in place of inputs,
+workspace and results: arrays are packed into the frame of a vector, and results are unpacked from the frame.
 
 A loop with a condition runs over a tile of samples (`refill_function`). A lane whose sample is done takes the next
-sample immediately. The lanes work in a frame of their own: the carried values and captured inputs are copied there from
-the frame of a sample, and the carried values are copied back when its loop ends. A batch therefore costs the mean
-number of iterations of its samples, and not the largest number among neighbours.
+sample immediately. The lanes work in a separate frame: carried values and captured inputs are copied there from the
+frame of a sample, and carried values are copied back when the sample's loop ends. A batch therefore costs the mean
+number of iterations of its samples, and not the largest number among adjacent samples.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ _CACHED = 1 << 18  # [bytes] of frames that should stay in the second-level cach
 def _is_refilled(step: BasicBlock | Control) -> bool:
     """Return True for a loop with a condition in which a lane that ends a sample takes the next sample.
 
-    Its iterations must be long, and longer than the copies of a sample's inputs from outside and of tables.
+    Iterations of such a loop must be long, and longer than the copies of a sample's outer inputs and tables.
     """
     if not (isinstance(step, Control) and isinstance(step.bundle, Loop) and step.bundle.conditional):
         return False
@@ -185,7 +185,7 @@ def _runs(slots: Sequence[int]) -> list[tuple[int, int, int, int]]:
 
 
 def _gathered(f: Instructions, real: FloatType, out: str, frame: str, slots: Sequence[int]) -> None:
-    """Emit a table-driven copy of numbers to adjacent positions."""
+    """Emit a copy of numbers from the slots in a table to adjacent positions."""
     table = f"@.sample.from_{out[1:]}"
     offsets = ", ".join([f"i32 {slot * real.bytes}" for slot in slots])
     f.declare(f"{table} = internal constant [{len(slots)} x i32] [{offsets}]")
@@ -254,7 +254,7 @@ def refill_function(code: ControlCode, step: Control, frame_bytes: int, vectors:
 def _take_function(code: ControlCode, name: str, slots: Sequence[int]) -> IrFunction:
     """Return the function that copies slots of one sample into one lane of a frame.
 
-    Whole vectors are loaded and stored: the next load of a vector would wait long for a number stored alone.
+    Whole vectors are loaded and stored, since a load of a vector shortly after the store of one of its numbers is slow.
     """
     f = code.function(f"define internal void {name}(ptr noalias %from, ptr noalias %to, {code.mask} %lane)")
     f.attributes = "noinline #0"

@@ -1,8 +1,9 @@
 """Code of outlined calls: a function for each body, and a driver that runs the calls in sequence.
 
-Three tables of the module describe a call: its body and where its entries in the other two begin; offsets in the frame;
-and its constants. A body's inputs and outputs are at fixed distances from one of the offsets: values that are equally
-far apart in all calls of the body share one.
+Three tables of the module describe the calls.  The first has a call's body, and the positions at which the call's
+entries in the other tables begin.  The second has offsets in the frame, and the third has constants.  A body's inputs
+and outputs are at fixed distances from one of the call's offsets: values that are equally far apart in all calls of the
+body share an offset.
 """
 
 from __future__ import annotations

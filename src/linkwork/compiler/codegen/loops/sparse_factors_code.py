@@ -1,6 +1,6 @@
 """Code of sparse factors and of solutions with them: see `linkwork.expr.linalg.sparse_factors`.
 
-Loops go through tables of the columns' elements: their rows, and the elements that each product changes.
+Loops run over tables that have, for each column, the rows of its elements and the elements that each product changes.
 """
 
 from __future__ import annotations
@@ -127,7 +127,7 @@ class _Factors(_Sparse):
     def _change(self, offsets: Sequence[str], length: int) -> None:
         """Subtract from adjacent elements of L, the targets, the products of a factor and the sources.
 
-        ``offsets`` [bytes] are those of the factor, the first source and the first target.
+        ``offsets`` are the offsets of the factor, the first source and the first target [bytes].
         """
         f = self.f
         factor, source, target = offsets

@@ -1,12 +1,12 @@
-"""Two faster forms of loops: carried values in registers, and iterations in SIMD lanes.
+"""Two faster forms of loops: with carried values in registers, and with iterations in SIMD lanes.
 
 `in_registers` and `while_in_registers` keep the carried values in registers. Otherwise each iteration would wait for
 the stores of the one before.
 
-`VectorizedLoop` runs several iterations in lanes if a single sample runs a loop that carries nothing. Its body is
-planned as a program of its own, whose frame has a vector for each number. Inputs of iterations are gathered into lanes,
-and results are transposed to where the loop stores them. Lanes beyond the last iteration are masked. The frame is
-behind that of the sample, in the same memory: no two such loops run at the same time.
+`VectorizedLoop` runs several iterations in lanes if a single sample runs a loop that carries nothing. The loop's body
+is planned as a separate program, whose frame has a vector for each number. Inputs of iterations are gathered into
+lanes, and results are transposed to where the loop stores them. Lanes beyond the last iteration are masked. This frame
+follows the frame of the sample in memory; all such loops share it, as no two of them run at the same time.
 """
 
 from __future__ import annotations
@@ -127,7 +127,7 @@ class VectorizedLoop:
         return [f.load(self.real.name, f.at(start, at + k * distance), size) for k in steps]
 
     def _put(self, f: Instructions, frame: str, slot: int, values: Sequence[str]) -> None:
-        """Emit the write of values to the lanes of a slot; lanes without a number get the first."""
+        """Emit the write of values to the lanes of a slot; lanes without a value get the first value."""
         kind = self.real.vector(self.lanes)
         column = "poison"
         for lane in range(self.lanes):
@@ -188,8 +188,8 @@ def in_registers(code: BlockCode, scope: Scope, loop: Loop) -> bool:
 
     Tables that are changed in place are stored in memory and are not counted. There are at most `_REGISTERS` other
     carried values. The loop's body is straight-line code, and short enough to be part of the function that runs the
-    loop. No carried value is stored as soon as it is computed, and none is an element of a table that is accessed at
-    an index.
+    loop. No carried value is stored in the frame as soon as it is computed, and no carried value is an element of a
+    table that is read or written at an index.
     """
     if not (0 < loop.carried - len(scope.stored) <= _REGISTERS and code.inline(scope)):
         return False
