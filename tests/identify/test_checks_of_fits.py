@@ -79,6 +79,7 @@ def test_accuracies_of_fits_are_ratios_of_errors():
     x, s = np.array([2.0, 2.0, 0.0]), np.array([19.0, 21.0, 1.0])
     lines = estimate_tables.estimate_lines(["m", "h", "k"], x, s, x, np.array([True, False, False]))
     assert "950 %" in lines[-3] and "> 1000 %" in lines[-2] and "> 1000 %" in lines[-1]
+    assert "> 1000 %" in estimate_tables.estimate_lines(["m"], x[:1], 10.0 * x[:1], x[:1], np.array([True]))[-1]
     assert "not distinct from zero" not in lines[-3] and "not distinct from zero" in lines[-2]
 
 
@@ -184,3 +185,11 @@ def test_robots_with_forces_that_are_not_measured_are_refused():
         parameter_selection.columns_of("f", TWO.with_force_elements(spring), None, None, "stribeck")
     with pytest.raises(ValueError, match="f: robot 'fourbar' has constraints, whose forces are not measured"):
         parameter_selection.columns_of("f", lw.load("fourbar"), None, None, "stribeck")
+
+
+def test_two_samples_are_a_motion():
+    q = np.array([[0.1, 0.2], [0.3, -0.4]])
+    assert len(measurements.read("f", TWO, q, q, q, q)) == 2
+    for few in (q[:1], q[0]):
+        with pytest.raises(ValueError, match=r"f: q: expected samples of a motion, shape \(n, 2\), got shape"):
+            measurements.read("f", TWO, few, few, few, few)

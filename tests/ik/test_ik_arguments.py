@@ -175,6 +175,11 @@ def test_failed_steps_of_paths_are_recovered_from_the_nearest_solution():
 
     assert recover([True, True, True], False) == ([0.4, 0.2], True, False, 0, 0)
     assert recover([True, False, True], False) == ([0.9, 0.0], True, True, 0, 0)
+    exact = np.array([0.25, -0.125])  # whose sums are exact: a motion as large as permitted is no reconfiguration
+    self, _ = walker([False] * 3, True)
+    self.problem.solve = lambda before, **targets: SimpleNamespace(q=before + self.jump, success=True, iterations=1)
+    assert path_ik._Walker.recover(self, exact, target, target)[1:] == (True, False)
+    assert not self._jumps(exact, exact + self.jump)
     assert recover([False] * 3, True) == ([0.3, 0.3], True, True, 1, 7)
     assert recover([False] * 3, False) == ([0.01, 0.01], False, False, 1, 7)
 
@@ -296,3 +301,36 @@ def test_axes_of_rates_are_those_that_a_pose_task_names():
     target[:3], target[4:7], target[8:11] = [*R.x], [*R.y], [*R.z]
     result = task._axes_of(None, target)
     assert np.allclose([[*x] for x in (result.x, result.y, result.z)], np.transpose([[*x] for x in (R.x, R.y, R.z)]))
+
+
+def test_paths_of_matrices_that_are_no_rotations_are_refused():
+    task = lw.ik.PoseTask("tip")
+    problem = SimpleNamespace(tasks=[task], robot=TWO, shapes={"tip": (4, 4)})
+    self = SimpleNamespace(kinds={"tip": "pose"}, problem=problem)
+
+    def check(*changes):
+        poses = np.repeat(X[None], 3, axis=0)
+        for index, value in changes:
+            poses[index] *= value
+        path_ik._Walker.check_values(self, "f", {"tip": poses})
+
+    rotation = (1, slice(0, 3), slice(0, 3))
+    check()
+    check((rotation, 1.0 + 3e-7))
+    for value, words in (
+        (1.0 + 3e-6, r"f: tip\[1\].*rotation"),
+        ([1.0, 1.0, -1.0], r"f: tip\[1\].*rotation"),
+        (np.nan, r"f: tip: expected poses of shape \(..., 4, 4\), got nan at \[1, 0, 0\]"),
+    ):
+        refused(words, check, (rotation, value))
+
+
+def test_rolling_paths_are_done_at_their_tolerances():
+    def done(errors, size=1.0, soft=False):
+        problem = SimpleNamespace(tolerances=np.array([0.25, 0.5]))
+        problem.residual_kernel = lambda q, *targets: SimpleNamespace(errors=np.array([errors]))
+        self = SimpleNamespace(problem=problem, hard=np.array([True, not soft]), soft=soft)
+        return bool(path_ik.RollingSteps._done(self, np.zeros((1, 2)), {}, np.array([size]))[0])
+
+    assert done([0.25, 9.0], size=1e-7, soft=True) and not done([0.25, 9.0], size=3e-7, soft=True)
+    assert done([0.25, -0.5]) and not done([0.2500001, 0.0]) and not done([0.0, 0.5000001])
