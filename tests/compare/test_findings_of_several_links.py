@@ -5,6 +5,7 @@ from __future__ import annotations
 import dataclasses
 
 import numpy as np
+import pytest
 
 import linkwork as lw
 from compare.test_plausibility import (
@@ -22,7 +23,11 @@ from compare.test_plausibility import (
     robot_of,
     uniform,
 )
+from linkwork._util import own_code
+from linkwork.compare import compare_robots, state_comparison
 from linkwork.compare.plausibility.link_checks import _possible
+from linkwork.compare.robot_comparison import Comparer
+from linkwork.robot.robot_table import ROBOT
 
 
 def test_check_model_states_how_likely_a_fault_is_by_how_many_joints_have_it():
@@ -114,3 +119,24 @@ def test_rounding_of_second_moments_and_of_powers_of_ten_has_stated_limits():
     for moment, expected in (("1e-2", True), ("1.00001e-2", False)):
         parts = alone(mass=0.01 / (2.5 * HALF) ** 2, inertia=moments(moment, moment))
         assert ("PLACEHOLDER" in {x.code for x in check(*parts).findings}) is expected
+
+
+def test_dynamics_of_large_robots_are_compared_by_forces_or_not_at_all(monkeypatch):
+    """Up to a number of velocities by mass matrices, then by the force of one acceleration, then not."""
+    monkeypatch.setattr(own_code, "_replaced", {})
+    robot = robot_of(link(), joint(), link("more"), joint("more", "rod", at="0.3 0.1 0.2"))
+    q, G, a = [0.3, -0.7], np.array([[1.0, 0.5], [-0.25, 2.0]]), np.array([0.4, -0.9])
+    M = np.array(ROBOT["mass_matrix"].compute(robot.tree, q), dtype=float).reshape(2, 2)
+    for most, has_matrix in ((2, True), (1, False)):
+        monkeypatch.setattr(state_comparison, "_MOST", most)
+        result = state_comparison.dynamics_of(ROBOT, robot.tree, q, G, a)
+        assert (result[0] is not None) is has_matrix
+        assert result[1] == pytest.approx(G.T @ M @ G @ a, abs=1e-14)
+        assert not has_matrix or result[0] == pytest.approx(G.T @ M @ G, abs=1e-14)
+    for most, noted in ((2, False), (1, True)):
+        monkeypatch.setattr(compare_robots, "_MOST_VELOCITIES", most)
+        notes = robot.compare(robot, samples=1).notes
+        assert any(f"of more than {most} velocities are not compared" in note for note in notes) is noted
+    to = Comparer(1e-9)
+    state_comparison.compare_poses(to, [], 1.0, "at random configurations")
+    assert not to.differences
