@@ -8,7 +8,7 @@ import yaml
 from scipy.spatial.transform import Rotation
 
 import linkwork as lw
-from linkwork.errors import ModelError
+from linkwork.errors import ModelError, UnknownNameError
 from linkwork.motion import Trajectory
 
 ARM = lw.load("arm6")
@@ -177,6 +177,30 @@ def test_ros_messages_state_angles_of_joints_with_sine_and_cosine(tmp_path):
     loaded = Trajectory.load(tmp_path / "motion.yaml", robot=robot)
     t = np.linspace(0, 9, 50)
     assert np.abs(loaded(t).q - motion(t).q).max() < 1e-8
+
+
+def test_ros_message_of_some_joints_has_their_states_in_the_given_order():
+    robot = lw.load("arm7_gripper")
+    wave = robot.spline([0.0, 0.7], np.random.default_rng(0).uniform(0.01, 0.03, (2, robot.nq)))
+    names = ["wrist_flex", "shoulder_pan", "elbow"]
+    message, whole = wave.to_ros(joints=names), wave.to_ros()
+    columns = [whole["joint_names"].index(name) for name in names]
+    assert message["joint_names"] == names and len(whole["joint_names"]) == robot.nq
+    for point, of_all in zip(message["points"], whole["points"], strict=True):
+        for key in ("positions", "velocities", "accelerations"):
+            assert point[key] == [of_all[key][k] for k in columns]
+    ball = lw.Robot.build(
+        "ball",
+        *(lw.Link(name, mass=1.0, inertia=(0.1, 0.2, 0.15)) for name in "ab"),
+        lw.Joint.of(lw.joints.Spherical(), name="ball", parent="world", child="a"),
+        lw.Joint.of(lw.joints.Revolute((0.0, 0.6, 0.8)), name="hinge", parent="a", child="b"),
+    )
+    turn = ball.spline([0.0, 1.0], [ball.neutral(), ball.neutral()])
+    assert turn.to_ros(joints="hinge")["joint_names"] == ["hinge"]  # the ball has no form in messages
+    with pytest.raises(UnknownNameError, match=r"to_ros: joints: no joint .* named 'wrist'"):
+        wave.to_ros(joints=["wrist"])
+    with pytest.raises(ValueError, match="to_ros: joints: expected at least one name of a joint, got none"):
+        wave.to_ros(joints=[])
 
 
 def test_motions_without_a_form_in_ros_messages_are_refused_with_their_names(tmp_path):

@@ -7,7 +7,7 @@ and accelerations are those of the origin, in the coordinates of the frame befor
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 from typing import Any
@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 
 from linkwork._util.messages import did_you_mean, listed, quoted
-from linkwork.errors import Findings, Issue, ModelError
+from linkwork.errors import Findings, Issue, ModelError, UnknownNameError
 from linkwork.formats.constructor_reader import PlainReader
 from linkwork.formats.data_values import Value
 from linkwork.joints import JointType, Planar, UnboundedRevolute
@@ -54,10 +54,17 @@ class MessageStates:
     a: np.ndarray | None
 
 
-def _slices(tree: Tree) -> list[_JointSlice]:
-    """Return the joints of a robot.  Raises TypeError with the names of joints that no message has."""
+def _slices(tree: Tree, names: Sequence[str] | None = None) -> list[_JointSlice]:
+    """Return the joints of a robot, all or those of some names in their order.
+
+    Raises TypeError with the names of joints that no message has, UnknownNameError for other names.
+    """
     result, refused = [], []
-    for k, body in tree.stacked():
+    stacked = {body.joint_name: (k, body) for k, body in tree.stacked()}
+    for name in stacked if names is None else names:
+        if name not in stacked:
+            raise UnknownNameError(f"joint with coordinates of robot {tree.name!r}", name, stacked)
+        k, body = stacked[name]
         joint = body.joint
         if joint.nv == 1 and joint.nq == 1:
             kind = "angle"
@@ -87,13 +94,14 @@ def trajectory_message(
     *,
     message: str | None = None,
     ros_version: int = 2,
+    names: Sequence[str] | None = None,
 ) -> dict[str, Any]:
-    """Return states at times t (n,) from the start [s] as a message.
+    """Return states at times t (n,) from the start [s] as a message, of all joints or of those with some ``names``.
 
     ``message`` is one of `MESSAGES`, by default the first that has all joints.  Times are rounded to 1 ns, and must
     then increase.  Raises TypeError for joints that the message does not have, ValueError for times.
     """
-    joints = _slices(tree)
+    joints = _slices(tree, names)
     several = [joint for joint in joints if joint.kind == "pose"]
     if message is None:
         message = MESSAGES[bool(several)]

@@ -15,8 +15,8 @@ import numpy as np
 from linkwork._util.file_access import SCENE, NotRegularError, opened_regular, replaced
 from linkwork._util.messages import untimed
 from linkwork._util.npz_archive import ArchiveReader, OtherFileError, open_archive, write_archive
-from linkwork._util.validation import integer, one_of, shown
-from linkwork.errors import Findings
+from linkwork._util.validation import integer, names, one_of, shown
+from linkwork.errors import Findings, UnknownNameError
 from linkwork.formats.data_documents import YAML, read_document, yaml_text
 from linkwork.formats.ros_messages import MESSAGES, is_message, read_message, trajectory_message
 from linkwork.joints.base.checks import SILENT_MANIFOLD_DISTANCE, has_manifold, manifold_distances
@@ -97,9 +97,17 @@ def load_trajectory(
 
 
 def ros_message(
-    caller: str, trajectory: Any, times: Any, rate: float | None, message: str | None, ros_version: int
+    caller: str,
+    trajectory: Any,
+    times: Any,
+    rate: float | None,
+    message: str | None,
+    ros_version: int,
+    joints: Any = None,
 ) -> dict[str, Any]:
     """Return a trajectory as a message of ROS, at its knots, at times (n,) [s], or at steps of 1/``rate``.
+
+    The message has all joints, or those with the names ``joints``.
 
     Velocities are left out if a position or velocity jumps at a time of the message, accelerations also if one of them
     jumps.  Raises ValueError for a trajectory without times, TypeError without a robot.
@@ -111,6 +119,9 @@ def ros_message(
         raise TypeError(f"{caller}: messages of ROS have names of joints: the trajectory has no robot")
     if not trajectory.is_timed:
         raise ValueError(untimed(caller, trajectory))
+    chosen = None if joints is None else names(caller, "joints", joints)
+    if chosen == ():
+        raise ValueError(f"{caller}: joints: expected at least one name of a joint, got none")
     if rate is not None:
         times = times_at_rate(caller, trajectory.start_time, trajectory.end_time, rate)
     table = trajectory_table(caller, trajectory, times, both_sides=True)
@@ -127,7 +138,10 @@ def ros_message(
             *rates,
             message=message,
             ros_version=ros_version,
+            names=chosen,
         )
+    except UnknownNameError as error:
+        raise error.at(f"{caller}: joints") from None
     except (TypeError, ValueError) as error:
         raise type(error)(f"{caller}: {error}") from None
 

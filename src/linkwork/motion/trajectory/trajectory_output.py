@@ -55,6 +55,7 @@ class TrajectoryOutput(Shown):
         rate: float | None = None,
         message: Literal["JointTrajectory", "RobotTrajectory"] | None = None,
         ros_version: Literal[1, 2] = 2,
+        joints: str | Sequence[str] | None = None,
     ) -> dict[str, Any]:
         """Return a message of ROS as a dict: a JointTrajectory, or MoveIt's RobotTrajectory.
 
@@ -62,14 +63,15 @@ class TrajectoryOutput(Shown):
         one shorter.  Their times are relative to the start.  ``message`` is the type: by default a JointTrajectory, and
         a RobotTrajectory for a robot with floating or planar joints.  Durations have the keys of ``ros_version``.
         Velocities are left out if q or v jumps at a way point, accelerations also if a jumps: a controller then
-        interpolates by straight lines or cubics, as between these points.
+        interpolates by straight lines or cubics, as between these points.  ``joints`` are the names of the joints in
+        the message, in this order, such as those of one controller; by default all joints of the robot.
 
         Raises TypeError for joints that the message does not have, by name, and for a trajectory without a robot;
-        ValueError for one that is not timed.
+        ValueError for one that is not timed; UnknownNameError for an unknown joint.
         """
         if times is not None and rate is not None:
             raise ValueError("to_ros: expected either times or rate, got both")
-        return ros_message("to_ros", self, times, rate, message, ros_version)
+        return ros_message("to_ros", self, times, rate, message, ros_version, joints)
 
     @classmethod
     def load(
