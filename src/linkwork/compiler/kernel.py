@@ -53,12 +53,12 @@ __all__ = [
 class Kernel(Differentiable):
     """A compiled function of arrays: call it with one array for each input, by position or by name.
 
-    Leading dimensions are a batch and broadcast as in NumPy; ``out=`` takes arrays to write to. A kernel of one output
-    returns an array, one of several outputs a named tuple of arrays. If all arguments are float32, or can be cast to it
-    safely by NumPy's rules, the kernel computes and returns float32 (kernels that solve constraints compute in float64
-    and round); otherwise it computes and returns float64. NaN and infinity propagate by IEEE 754, sample by sample and
-    without warnings; masked arrays are refused (ValueError). Large batches are shared between threads: see
-    `linkwork.set_num_threads`.
+    Leading dimensions are a batch and broadcast as in NumPy; ``out=`` takes arrays to write to. A kernel with one
+    output returns an array; a kernel with several outputs returns a named tuple of arrays. If all arguments are
+    float32, or can be cast to it safely by NumPy's rules, the kernel computes and returns float32 (kernels that solve
+    constraints compute in float64 and round); otherwise it computes and returns float64. NaN and infinity propagate by
+    IEEE 754, sample by sample and without warnings; masked arrays are refused (ValueError). Large batches are shared
+    between threads: see `linkwork.set_num_threads`.
 
     Its derivatives are kernels, built by `jvp`, `vjp`, `jacobian`, `hessian` and `value_and_gradient`.
 
@@ -129,7 +129,7 @@ class Kernel(Differentiable):
 
     @property
     def name(self) -> str:
-        """The kernel's name, with which messages and the symbols of its code begin."""
+        """The kernel's name, at the beginning of its messages and of the symbols of its code."""
         return self._source.recipe.name
 
     @property
@@ -156,16 +156,17 @@ class Kernel(Differentiable):
     def operations(self) -> Mapping[str, int]:
         """Number of operations of each kind for one sample, before products and sums are fused.
 
-        Operations in a loop count once for each iteration, and a choice counts as its more expensive branch. For a
-        loop with a condition no iteration is counted: `count` counts a number of iterations.
+        Operations in a loop count once for each iteration; of the two branches of a `cond`, the more expensive one
+        counts. For a loop with a condition no iteration is counted; `count` assumes a number of iterations.
         """
         return self._source.traced.operations
 
     def count(self, iterations: int | Sequence[int] = 0) -> Mapping[str, int]:
         """Return the number of operations of each kind for one sample, with ``iterations`` of loops with a condition.
 
-        ``iterations`` is one integer for all of these loops or one for each of `while_loops`. All else is counted as
-        in `operations`. Raises ValueError for another length, or for more iterations than a loop's maximum.
+        ``iterations`` is one integer for all of these loops, or a list with one for each of `while_loops`. Everything
+        else is counted as in `operations`. Raises ValueError for a list of the wrong length, or for more iterations
+        than a loop's maximum.
         """
         return self._source.traced.count(iterations)
 
@@ -184,7 +185,7 @@ class Kernel(Differentiable):
 
     @property
     def compile_time(self) -> float:
-        """Time from the traced program to machine code, or to find and load it in the cache on disk [s].
+        """Time to compile the traced program to machine code, or to find and load code in the cache on disk [s].
 
         Only code that was needed so far counts: the code for a batch is compiled at the first batch.
         """
@@ -203,14 +204,14 @@ class Kernel(Differentiable):
 
     @property
     def ufunc(self) -> np.ufunc:
-        """The kernel as a NumPy generalized ufunc; an equivalent callable for more than 64 arrays, a ufunc's limit."""
+        """The kernel as a NumPy generalized ufunc; for more than 64 arrays, a ufunc's limit, an equivalent callable."""
         if not in_main_interpreter():  # other interpreters cannot compile while NumPy waits for a loop
             for loop in self._general.loops:
                 loop.make()
         return cast(np.ufunc, self._general.ufunc)
 
     def interpret(self, *arrays: Any) -> Any:
-        """Evaluate the kernel by the interpreter, one operation at a time in float64: slow, and the reference."""
+        """Evaluate the kernel by the interpreter, one operation at a time in float64: slow, to check compiled code."""
         arrays = tuple(self._nesting.flatten(self.name, arrays))
         return self._together(self._source.traced.interpret(*arrays))
 
@@ -227,7 +228,7 @@ class Kernel(Differentiable):
     def call_python(self, *arrays: Any, **named: Any) -> Any:
         """Evaluate the original Python function, for one state or a batch: slow, to check the compiled results.
 
-        Arguments are those of the kernel without ``out``. One state is passed as floats; a batch is passed as arrays
+        Arguments are the kernel's arguments without ``out``. One state is passed as floats; a batch is passed as arrays
         whose elements are arrays of all samples, so that the function runs once. Raises TypeError if there is no
         function.
         """
@@ -255,7 +256,7 @@ class Kernel(Differentiable):
         return Base(self._source, self._nesting, self._spaces)
 
     def _without_derivatives(self) -> Kernel:
-        """Return a kernel of the same code to which its derivatives refer, so that no cycle of references arises."""
+        """Return a kernel of the same code, to which its derivatives refer, so that no reference cycle arises."""
         result = object.__new__(Kernel)
         for name in Kernel.__slots__:
             if name not in ("__weakref__", "_call", "_derivatives"):
@@ -280,9 +281,10 @@ class Kernel(Differentiable):
     def to_casadi(self) -> Any:
         """Return the kernel as a `casadi.Function` with the same inputs and outputs.
 
-        It is one of SX, or of MX if its loops are long. An array (n,) becomes a column (n, 1) and () a scalar; of more
-        than two dimensions all but the last are merged: (nb, 4, 4) becomes (4 nb, 4). Raises ImportError without
-        CasADi, and ValueError for constructs without a CasADi counterpart, such as a loop with a condition.
+        The function consists of SX expressions, or of MX expressions if its loops are long. An array (n,) becomes a
+        column (n, 1), and () a scalar. If there are more than two dimensions, all but the last are merged: (nb, 4, 4)
+        becomes (4 nb, 4). Raises ImportError without CasADi, and ValueError for constructs without a CasADi
+        counterpart, such as a loop with a condition.
         """
         from linkwork.compiler.casadi.to_casadi import to_casadi
 
@@ -292,8 +294,8 @@ class Kernel(Differentiable):
         """Write the kernel to a file, which `linkwork.load_kernel` reads on any machine.
 
         The file has the traced program, its arrays and their nesting, and neither machine code nor Python functions. An
-        existing file is replaced when the new one is complete. The derivative rules of a robot's functions are left
-        out, so derivatives of the loaded kernel have other roundings.
+        existing file is replaced when the new file is complete. The derivative rules of a robot's functions are left
+        out, so rounding errors of the loaded kernel's derivatives differ.
 
         Raises TypeError for a value that is not a path, and for a kernel with code of the user: a derivative rule, or
         containers other than tuples, named tuples, dataclasses and dicts. Raises FileNotFoundError for a folder that
@@ -352,7 +354,7 @@ def _first_call(reference: ReferenceType[Kernel]) -> Callable[..., Any]:
 
 
 def make_single_call(kernel: Kernel) -> None:
-    """Compile the single call of a kernel, unless that is done."""
+    """Compile the single call of a kernel, unless it is compiled already."""
     if not kernel._has_single_call:
         kernel._call, kernel._has_single_call = kernel._compiled(), True
 
@@ -383,7 +385,7 @@ def result_type(kernel: Kernel) -> Callable[..., Any] | None:
 
 
 def batch_call(kernel: Kernel) -> Callable[..., Any]:
-    """Return a faster call through NumPy for exactly one array for each input."""
+    """Return a faster call through NumPy, which requires exactly one array for each input."""
     general = kernel._general
     return general.run if general.inputs and not general.has_empty else general
 
@@ -392,9 +394,8 @@ def single_call(kernel: Kernel, otherwise: Callable[..., Any], holder: type | No
     """Return a function for plain arrays of one sample, cheaper than a gufunc.
 
     ``otherwise`` handles all other calls. If ``holder``, a class with exactly one slot, is given, the function returns
-    the kernel's only output in an object of that class; ``otherwise`` returns such objects itself. Where such a
-    function is impossible, the batch loop is compiled instead, so that a new kernel can run, and ``otherwise`` is
-    returned.
+    the kernel's only output in an object of that class; ``otherwise`` returns such objects itself. If such a function
+    is impossible, the batch loop is compiled, so that a new kernel can run, and ``otherwise`` is returned.
     """
     watch = kernel._watch if otherwise is kernel._general else None
     if not kernel._source.backend.parts("fast", DOUBLE) or (holder is not None and not holds(holder)):

@@ -74,7 +74,7 @@ class KernelCode:
     def make(self, names: Iterable[str], real: FloatType = DOUBLE, best: bool = False) -> None:
         """Compile the entries ``names`` that are available and not loaded yet, all together.
 
-        With ``best`` the code is optimized code, which also replaces quick code of entries that are loaded.
+        With ``best`` optimized code is compiled, which also replaces quick code of loaded entries.
         """
         backend = self.source.backend
         with waiting(), self._lock, self.source.one_look():
@@ -100,8 +100,8 @@ class KernelCode:
     def when_improved(self, name: str, current: Any, improve: Improve, real: FloatType = DOUBLE) -> None:
         """Call a function with the best code of an entry as soon as it is loaded, if ``current`` is quick code.
 
-        It is called on another thread, or here if the best code was loaded meanwhile.  Bound methods are referenced
-        weakly.
+        The function is called on another thread, or on this thread if the best code was loaded meanwhile.  A bound
+        method is referenced weakly.
         """
         with self._lock:
             latest = self._entries[name, real]
@@ -210,7 +210,7 @@ class KernelCode:
 def _weak_method(method: MethodType) -> Callable[[], Improve | None]:
     """Return a function that returns a bound method while its object lives.
 
-    It is no `WeakMethod`, which calls Python when the object is deleted: an interrupt is lost there.
+    A `WeakMethod` would run Python code when the object is deleted, where an interrupt would be lost.
     """
     owner, function = ref(method.__self__), method.__func__
 
@@ -222,7 +222,7 @@ def _weak_method(method: MethodType) -> Callable[[], Improve | None]:
 
 
 def make_in_background(code_and_entries: Callable[[], tuple[KernelCode, Sequence[str]]], backend: Backend[Any]) -> None:
-    """Compile float64 code of a kernel's entries in the background: optimized code, without quick code before.
+    """Compile float64 code of a kernel's entries in the background, at once as optimized code.
 
     ``code_and_entries`` is called on another thread and may trace.  Its errors are dropped, since the call that needs
     the code raises them.  A call that needs the code earlier compiles it.  The backend has a `quick` one.
@@ -281,7 +281,7 @@ def _waited() -> float:
 
 @contextmanager
 def waiting() -> Iterator[None]:
-    """Count the time of the block, in which this thread waits for code of kernels, for `Deadline`; blocks may nest."""
+    """Exclude the time of the ``with`` block, in which this thread waits for code, from time limits (`Deadline`)."""
     before, start = _waited(), time.perf_counter()
     try:
         yield
@@ -290,7 +290,7 @@ def waiting() -> Iterator[None]:
 
 
 class Deadline:
-    """End of a time limit [s]; the time in which this thread waits for code of kernels does not count."""
+    """End of a time limit [s]; the time that this thread waits for code of kernels is not counted."""
 
     def __init__(self, limit: float) -> None:
         self._end = self._now() + limit

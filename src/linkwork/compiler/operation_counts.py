@@ -59,9 +59,9 @@ def while_loops(program: InstructionList) -> list[WhileLoop]:
 def counted(program: InstructionList, iterations: int | Sequence[int] = 0) -> Mapping[str, int]:
     """Return the number of executions of each operation, if loops with a condition run ``iterations`` times.
 
-    ``iterations`` is one integer for all of `while_loops` or one for each. A choice counts as its more expensive
-    branch, and a subroutine once for each call. Raises ValueError for another length, or for more than
-    ``max_iterations``.
+    ``iterations`` is one integer for all of `while_loops`, or a list with one for each. Of the two branches of a
+    `cond`, the more expensive one counts; a subroutine counts once for each call. Raises ValueError for a list of the
+    wrong length, or for more than ``max_iterations``.
     """
     program = _without_rules(program)
     loops = _conditional_loops(program)

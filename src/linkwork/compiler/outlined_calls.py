@@ -1,4 +1,4 @@
-"""Outlined calls: bodies run in sequence by a table, on values stored in slots.
+"""Outlined calls: a table of calls of bodies, which run in sequence on values stored in slots.
 
 A program with repeated steps is transformed to this form (see `linkwork.compiler.passes.outline`): the code
 of a step exists once, and an entry of the table states which body runs next, the slots of its inputs, its constants,
@@ -26,7 +26,7 @@ OUTLINED_CALLS = bundle_operation("outlined_calls")
 
 
 class OutlinedCall(NamedTuple):
-    """One run of a body, whose inputs are values from slots followed by constants.
+    """One call of a body; the body's inputs are values in slots, then constants.
 
     An argument's slot is its index minus the number of arguments, so it is negative.
     """
@@ -54,7 +54,7 @@ class OutlinedCalls(MultiResult):
 
     @property
     def runs(self) -> list[tuple[Region, int]]:
-        """Each body with its number of calls."""
+        """Pairs of a body and the number of its calls."""
         counts = Counter(call.body for call in self.calls)
         return [(body, counts[k]) for k, body in enumerate(self.bodies)]
 

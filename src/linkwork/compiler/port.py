@@ -27,7 +27,7 @@ class Port:
     def array(self, caller: str, x: Any) -> np.ndarray:
         """Return x as an array of shape (..., *shape).
 
-        Raises TypeError for a value that is not numeric and ValueError for another shape.
+        Raises TypeError for a value that is not numeric, and ValueError for a wrong shape.
         """
         expected = f"{caller}: {self.name}: expected an array of shape ({', '.join(['...', *map(str, self.shape)])})"
         try:

@@ -1,4 +1,4 @@
-"""Code of kernels that is compiled before their first call, here or in the background."""
+"""Compilation of kernels' code before their first call, at once or in the background."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ __all__ = ["make_call_ready", "make_ready", "make_ready_later"]
 
 
 def make_call_ready(kernels: Iterable[Kernel], later: Iterable[Callable[[], Kernel]], samples: int) -> None:
-    """Compile the code of a call that must not wait: ``kernels`` here, other kernels in the background.
+    """Compile the code of a call that must not wait: ``kernels`` at once, other kernels in the background.
 
     ``later`` are functions that return the other kernels.  ``samples`` is the largest number of samples in a call.
     """
@@ -24,7 +24,7 @@ def make_call_ready(kernels: Iterable[Kernel], later: Iterable[Callable[[], Kern
 
 
 def make_ready(kernel: Kernel, best: bool = False, samples: int | None = None) -> None:
-    """Compile everything that calls with float64 may need; with ``best`` it is not quick code.
+    """Compile all code that calls with float64 may need; with ``best`` optimized code, otherwise quick code.
 
     ``samples`` is the largest number of samples in a call; None stands for any number.
     """
@@ -37,9 +37,10 @@ def make_ready(kernel: Kernel, best: bool = False, samples: int | None = None) -
 
 
 def make_ready_later(kernel: Callable[[], Kernel], samples: int | None = None) -> None:
-    """Compile in the background the code that `make_ready` compiles, for the kernel that ``kernel`` returns.
+    """Compile, in the background, the code that `make_ready` compiles, for the kernel that ``kernel()`` returns.
 
-    A call that needs the code earlier compiles it.  Where nothing is compiled in the background, it is compiled here.
+    A call that needs the code earlier compiles it.  If compilation in the background is impossible, this function
+    compiles the code at once.
     """
     backend = default_backend()
     if backend.quick is None:

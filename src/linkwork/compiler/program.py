@@ -52,14 +52,14 @@ _KINDS = {"n": "number", "t": "truth", "p": "pair", "b": "bundle"}
 
 
 class InvalidProgramError(AssertionError):
-    """A program breaks a rule of programs, through a defect of the pass that produced it."""
+    """A program breaks a rule of programs, because of a defect in the pass that produced it."""
 
 
 def verify_instructions(listing: InstructionList, name: str, done: set[Region]) -> None:
     """Raise InvalidProgramError unless every value is defined before use, with the right arity and kind.
 
-    Kinds are number, truth value and the pair that `sincos` gives.  Bodies of loops, choices and calls are verified
-    too, except for those in ``done``, which is extended.
+    Kinds are number, truth value and the pair that `sincos` returns.  Bodies of loops, branches and calls are verified
+    too, except bodies in ``done``, to which verified bodies are added.
     """
     gives: list[str] = []
     numeric: set[int] = set()  # indices of the values so far that are numbers
@@ -163,7 +163,7 @@ def _verify_once(body: Region, name: str, done: set[Region]) -> None:
 
 
 def _own(name: str, lowering: str, value: Any, kinds: str, gives: str = "n", composition: Any = None) -> Operation:
-    """Return an operation that only the compiler uses, outside the table of operations.
+    """Return an operation for the compiler only, which is not in the table of operations.
 
     ``composition`` computes it from operations of the table; the default is ``value``.
     """
@@ -186,8 +186,8 @@ EXTRACTED = (SIN_OF, COS_OF, PART)  # operations that only select one of several
 class Program(InstructionList):
     """Instructions with named input and output arrays.
 
-    ``results`` has the index of the value of each element of all outputs, in order, then those of the guards. A guard
-    is a hidden result: compiled code reports where it is greater than zero (see
+    ``results`` has the index of the value of each element of all outputs, in order, then the indices of the guards. A
+    guard is a hidden result: compiled code reports if it is greater than zero (see
     `linkwork.compiler.runtime.loop_state.State`), and the caller then checks the arguments. NaN is not greater than
     zero.
     """
@@ -216,8 +216,8 @@ class Program(InstructionList):
     ) -> Program:
         """Build the program that computes expressions of input symbols.
 
-        Each port comes with its elements in row-major order. Elements of outputs may be constants.  Raises TypeError
-        where a truth value is used as a number, or a number as a truth value.
+        Each port comes with its elements in row-major order. Elements of outputs may be constants.  Raises TypeError if
+        a truth value is used as a number, or a number as a truth value.
         """
         elements = [*(x for _, values in outputs for x in values), *guards]
         symbols = [symbol for _, symbols in inputs for symbol in symbols]
@@ -274,16 +274,17 @@ class Program(InstructionList):
     def operations(self) -> Mapping[str, int]:
         """Number of executions of each operation that the outputs need, without inputs and constants.
 
-        Operations in a loop count once for each iteration. For a loop with a condition no iteration is counted:
-        `count` counts a number of iterations.
+        Operations in a loop count once for each iteration. For a loop with a condition no iteration is counted; `count`
+        assumes a number of iterations.
         """
         return self.count()
 
     def count(self, iterations: int | Sequence[int] = 0) -> Mapping[str, int]:
         """Return the number of executions of each operation, if loops with a condition run ``iterations`` times.
 
-        ``iterations`` is one integer for all of `while_loops` or one for each. A choice counts as its more expensive
-        branch. Raises ValueError for another length, or for more iterations than a loop's maximum.
+        ``iterations`` is one integer for all of `while_loops`, or a list with one for each. Of the two branches of a
+        `cond`, the more expensive one counts. Raises ValueError for a list of the wrong length, or for more iterations
+        than a loop's maximum.
         """
         return counted(self.unguarded, iterations)
 
@@ -326,7 +327,7 @@ class Program(InstructionList):
 
 
 def _mixes_kinds(nodes: Sequence[Symbol]) -> bool:
-    """Return True if an argument of a node is a number where a truth value is expected, or the converse."""
+    """Return True if an argument of a node is a number instead of a truth value, or vice versa."""
     truths = {node for node in nodes if node.op.gives == "t"}
     for node in nodes:
         args, kinds = node.args, node.op.kinds
@@ -354,7 +355,8 @@ def _unknown(symbol: str) -> str:
 def verify(program: Program) -> None:
     """Raise InvalidProgramError unless every value is defined before use, with the right arity and kind.
 
-    Kinds are number, truth value and the pair that `sincos` gives. Bodies of loops, choices and calls are verified too.
+    Kinds are number, truth value and the pair that `sincos` returns. Bodies of loops, branches and calls are verified
+    too.
     """
     verify_instructions(program, program.name, set())
     if len(program.results) != sum(port.size for port in program.outputs) + program.guards:

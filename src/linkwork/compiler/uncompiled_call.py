@@ -57,9 +57,9 @@ def _argument(form: TreeDef | Leaf, arrays: Sequence[np.ndarray], batch: tuple[i
 
 
 def _all_arrays(form: TreeDef | Leaf) -> TreeDef | Leaf:
-    """Return the form with every bare float replaced by a 0-dimensional array.
+    """Return the form with an array of no dimensions in place of every bare float.
 
-    The original function is called with it for a batch, whose values are arrays and not floats.
+    For a batch, the original function is called with arguments of this form, since values are arrays and not floats.
     """
     if isinstance(form, Leaf):
         return Leaf(form.shape)

@@ -1,10 +1,11 @@
 """Packing of a block of samples from strided arrays into vectors, and unpacking of its results, in LLVM IR.
 
-Contiguous samples are moved in strips: a power of two of elements, of as many samples as there are lanes, transposed in
-registers. Adjacent samples of up to three elements are moved as whole vectors. Other samples (strides inside a sample,
-the last block of a batch) are moved one element at a time through the same vectors, so every sample meets the same
-arithmetic. Unused lanes in the last block repeat its last sample, and nothing is read or written beyond an array's end.
-Elements that a program does not use are checked for NaN as all others are, and not stored.
+Contiguous samples are moved in strips and transposed in registers.  The number of elements of a strip is a power of
+two, and its samples are as many as there are lanes. Adjacent samples of up to three elements are moved as whole
+vectors. Other samples (strides inside a sample, the last block of a batch) are moved one element at a time into the
+same vectors, so the arithmetic is the same for every sample. Unused lanes in the last block repeat its last sample, and
+nothing is read or written beyond an array's end. Elements that a program does not use are also checked for NaN, but are
+not stored.
 """
 
 from __future__ import annotations
@@ -72,8 +73,8 @@ def packing_functions(text: IrModule, layout: Packed) -> None:
 def packing(operation: str, port: Port, index: int | None = None) -> str:
     """Return the name of the LLVM function that packs or unpacks an array with the shape of this port.
 
-    ``operation`` is the name's first part; one that ends with "slowly" is for arrays of any strides. A port with a
-    function of its own has its ``index`` as suffix.
+    ``operation`` is the first part of the name; if it ends with "slowly", the function is for arrays of any strides.
+    With an ``index``, the function belongs to one port alone, and the index is the name's suffix.
     """
     shape = "x".join(map(str, port.shape)) if operation.endswith("slowly") else str(port.size)
     return f"@.{operation}.{shape}{'' if index is None else f'.of{index}'}"
@@ -116,7 +117,7 @@ def _pack(name: str, port: Port, real: FloatType, lanes: int, unused: frozenset[
 
 
 def _unpack(port: Port, real: FloatType, lanes: int, streamed: bool = False) -> IrFunction:
-    """Return the function that unpacks a block to a contiguous output; a table has the position of each element."""
+    """Return the function that unpacks a block to a contiguous output, by a table of the elements' positions."""
     name = packing("unpack_streamed" if streamed else "unpack", port)
     f = IrFunction(f"define internal void {name}(ptr %buffer, ptr %array, i64 %step, ptr %slots)")
     vector, width = real.vector(lanes), real.bytes * lanes
@@ -225,7 +226,7 @@ def _put_alone(f: IrFunction, rows: list[str], k: int, column: str, real: FloatT
 
 
 def _side_by_side(f: IrFunction, port: Port, array: str, real: FloatType, lanes: int) -> tuple[list[str], list[str]]:
-    """Return the elements of adjacent samples, a vector for each; and the same vectors as loaded."""
+    """Return the elements of adjacent samples as vectors, one for each element, and the vectors as they were loaded."""
     kind, width, size = real.vector(lanes), real.bytes * lanes, port.size
     loaded = [f.load(kind, f.at(array, width * k), real.bytes) for k in range(size)]
     sources = [[divmod(lane * size + k, lanes) for lane in range(lanes)] for k in range(size)]
@@ -319,9 +320,9 @@ def _rows(f: IrFunction, array: str, step: str, lanes: int) -> list[str]:
 def _split(size: int, lanes: int, *, loops: bool = True) -> tuple[int, list[tuple[int, int]], list[int]]:
     """Return the division of a sample's ``size`` elements into strips of at most ``lanes`` elements.
 
-    The result is the number of leading elements that a run-time loop over strips of ``lanes`` elements copies, then
-    pairs (first element, size) of the further strips, then the elements that are copied one by one. If possible, the
-    remainder is a strip that overlaps the one before.
+    The first result is the number of leading elements that a run-time loop over strips of ``lanes`` elements copies.
+    The second has pairs (first element, size) of further strips, the third the elements that are copied one by one. If
+    possible, the remainder is a strip that overlaps the strip before it.
     """
     whole = size - size % lanes
     many = whole if loops and whole > max(4 * lanes, _STRAIGHT) else 0
@@ -349,7 +350,7 @@ def _joined(f: IrFunction, parts: list[str], real: FloatType, count: int) -> str
 
 
 def _parted(f: IrFunction, vector: str, real: FloatType, lanes: int, count: int) -> list[str]:
-    """Return the vectors of ``count`` elements each that a vector consists of."""
+    """Split a vector into vectors of ``count`` elements each."""
     if count == lanes:
         return [vector]
     kind = real.vector(lanes)
@@ -360,7 +361,7 @@ def _parted(f: IrFunction, vector: str, real: FloatType, lanes: int, count: int)
 def _picked(
     f: IrFunction, vectors: Sequence[str], sources: Sequence[tuple[int, int]], real: FloatType, lanes: int
 ) -> str:
-    """Return a vector with lanes from several vectors: ``sources`` has the vector and lane for each."""
+    """Return a vector composed of lanes of several vectors: ``sources`` has a pair (vector, lane) for each lane."""
     kind, result, first = real.vector(lanes), vectors[0], True
     for number, next_vector in enumerate(vectors[1:], 1):
         current_lanes = [source_lane if first else lane for lane, (_, source_lane) in enumerate(sources)]

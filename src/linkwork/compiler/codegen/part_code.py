@@ -119,7 +119,7 @@ def _block(design: CodegenOptions) -> list[IrModule]:
 
 
 def _straight(design: CodegenOptions, layout: Layout, write: Callable[[IrModule, Layout], None]) -> list[IrModule]:
-    """Return the modules of straight-line code: the called function and, of a long program, its segments."""
+    """Return the modules of straight-line code: the called function and, for a long program, its segments."""
     texts = [design.text()]
     write(texts[0], layout)
     for k in range(len(layout.plan.segments) if layout.plan.segmented else 0):
@@ -185,10 +185,10 @@ def parts_here(real: FloatType) -> list[str]:
 
 
 def elementary_function(function: IrFunction, target: Target) -> bytes:
-    """Return the object file of a function of `linkwork.compiler.codegen.vector_math`, of one lane.
+    """Return the object file of an elementary function (`linkwork.compiler.codegen.vector_math`) for one lane.
 
-    All kernels share it: LLVM compiles such a function once in a process.  The best code of kernels contains the same
-    function, so results are equal to the bit.
+    All kernels share the object file: LLVM compiles such a function only once in a process.  The best code of kernels
+    contains the same function, so results are equal to the bit.
     """
     return _elementary_object(function, replace(target, effort=0))
 

@@ -1,12 +1,12 @@
-"""Evaluation of a program on a table: many positions, each in a segment of the table; lanes are the columns.
+"""Evaluation of a program on a table of segments, at many positions; the SIMD lanes are columns of the table.
 
-``@along``, followed by the number of columns, finds the segment of each position by bisection and runs the program on
-the segment's columns, a vector of them at a time. Nothing is gathered or transposed: segments are loaded as they are in
-the table, and results stored as they are in the arrays. The operations are those of the program on samples, in the same
-order.
+``@along``, followed by the number of columns, finds the segment of each position by bisection, and runs the program on
+the segment's columns, one vector of columns at a time. Nothing is gathered or transposed, since segments are stored in
+the table as vectors are loaded, and results are stored as they are computed. The operations and their order are the
+same as for the program on samples.
 
-The last vector of a position writes past its columns, where the next position then writes its own; of the last
-positions only the lanes of columns are written.
+The last vector of a position writes past the position's columns; the next position then overwrites these elements. For
+the last positions, only lanes that are columns are written.
 """
 
 from __future__ import annotations
@@ -95,8 +95,8 @@ def along_function(layout: Layout, name: str, columns: int) -> Instructions:
 def _find(f: Instructions, s: str, breaks: str, levels: str, segments: str, last: str, first: str, many: int) -> None:
     """Emit the search for the segments of ``many`` positions from ``first`` on.
 
-    If all of them are in the segment of the position before, the result is that segment; otherwise each is found by
-    bisection.
+    If all these positions are in the segment of the position before, that segment is the result; otherwise each
+    position's segment is found by bisection.
     """
     offset = f.let(f"shl i64 {first}, 3")
     coordinates = [f.load("double", f.at(s, f.let(f"add i64 {offset}, {8 * k}"))) for k in range(many)]

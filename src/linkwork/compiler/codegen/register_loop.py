@@ -1,8 +1,9 @@
 """The batch loop of a short program: from arrays to registers, through the program, and back, in one function.
 
-No values are stored in memory between packing, the program and unpacking, and constants stay in registers, since such
-costs are much of the time of a short program. The operations are those of ``@block``, in the same order. It handles
-whole vectors of contiguous samples, adjacent if they have few elements; other samples are processed by `batch_loop`.
+Values are not stored in memory between packing, the program and unpacking, and constants stay in registers; for a short
+program, memory accesses would take much of the time. The operations and their order are the same as in ``@block``. The
+loop handles whole vectors of contiguous samples, which must be adjacent if they have few elements; `batch_loop`
+processes other samples.
 """
 
 from __future__ import annotations
@@ -101,6 +102,6 @@ def _packed(
 
 
 def _some_off(f: Instructions, guards: Sequence[str]) -> str:
-    """Return a flag, true if any guard is greater than zero for any sample."""
+    """Return a flag that is true if any guard is greater than zero in any sample of the vector."""
     flags = [f.let(f"fcmp ogt {f.type} {guard}, {f.constant(0.0)}") for guard in dict.fromkeys(guards)]
     return f.let(f"icmp ne i{f.lanes} {f.bits(f.any_of(f.truth, flags))}, 0")

@@ -1,12 +1,12 @@
-"""Interface between compiled code and the program that calls it: when work has to end, and what went wrong.
+"""Interface between compiled code and the program that calls it: requests to end, memory, and reports of failures.
 
 `PythonRuntime` is for calls by NumPy and Python in this process: long work checks for signals, lets other threads have
 the GIL, and shares a batch between threads; a kernel's `State` counts what went wrong.
 
 `PlainRuntime` is for any caller, such as a C program or a handler of another framework.  The code calls nothing and has
-no address of this process.  Each call has a record of its own, a `Call`, with counters, memory, and a flag by which the
-caller ends a batch.  ``@sample`` and ``@loop`` return a status.  A loop of a sample ends after its maximum number of
-iterations at the latest.
+no address of this process.  Each call has its own record, a `Call`, with counters, memory, and a flag by which the
+caller can end a batch.  ``@sample`` and ``@loop`` return a status.  A sample's loop ends at the latest after its
+maximum number of iterations.
 
 `Target.runtime` names the version.
 """
@@ -70,9 +70,9 @@ class Runtime(ABC):
 
     @abstractmethod
     def begin_call(self, f: IrFunction, target: Target) -> Callable[[], None]:
-        """Emit the beginning of a batch's call, which branches to the label "end" if the work was ended.
+        """Emit the beginning of a batch's call, with a branch to the label "end" if the caller has ended the work.
 
-        Returns a function that emits its end, after that label.
+        Returns a function that emits the end of the call, after that label.
         """
 
     @abstractmethod
@@ -89,13 +89,13 @@ class Runtime(ABC):
 
     @abstractmethod
     def add(self, f: IrFunction, address: str, number: str) -> str:
-        """Emit the addition of an integer to one in memory; return the old value."""
+        """Emit the addition of a number to an integer in memory; return the integer's old value."""
 
     @abstractmethod
     def memory(self, f: IrFunction, size: int, lent: str) -> tuple[str, str]:
         """Emit aligned memory of ``size`` bytes; return its address, and a pointer that is null if there is none.
 
-        That pointer is "" for memory on the stack.  ``lent`` is the caller's memory, if there is any.
+        The pointer is "" for memory on the stack.  ``lent`` is memory that the caller provides, if any.
         """
 
     @abstractmethod
@@ -104,7 +104,7 @@ class Runtime(ABC):
 
     @abstractmethod
     def lent(self, f: IrFunction, used: int) -> tuple[str, ...]:
-        """Emit the further arguments of a batch's calls of ``@sample``, and return them (`sample_arguments`).
+        """Emit and return the additional arguments with which a batch calls ``@sample`` (`sample_arguments`).
 
         The batch itself uses `memory` of ``used`` bytes.
         """
@@ -114,7 +114,7 @@ class Runtime(ABC):
         self.add(f, f.at("%data", field.offset), "1")
 
     def off(self, f: IrFunction) -> None:
-        """Emit the note that a guard is greater than zero in a sample."""
+        """Emit code that records that a guard is greater than zero in a sample."""
         self.count(f, Call.off_calls)
 
     @abstractmethod
@@ -198,10 +198,10 @@ class PythonRuntime(Runtime):
 
 
 class PlainRuntime(Runtime):
-    """Calls by any program, each with a `Call` of its own.
+    """Calls by any program; each has its own `Call`.
 
-    The processor computes with denormal numbers and rounds to nearest inside of ``@loop``, whatever the caller's
-    setting is.  Afterwards the caller's setting and flags are restored.
+    Inside ``@loop`` the processor rounds to nearest and computes with denormal numbers, whatever the caller has set.
+    Afterwards the caller's settings and flags are restored.
     """
 
     result, sample_arguments = "i32", ("%memory",)
@@ -268,7 +268,7 @@ class PlainRuntime(Runtime):
 
 
 def _lent_bytes(size: int) -> int:
-    """Return the bytes that a caller lends for memory of a size, of any alignment."""
+    """Return the number of bytes that a caller must lend, at any alignment, for aligned memory of ``size`` bytes."""
     return size + 63 if size > ON_STACK else 0
 
 

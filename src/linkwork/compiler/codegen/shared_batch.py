@@ -1,7 +1,7 @@
 """Batches that are shared between threads, in LLVM IR.
 
-The threads live as long as the call. Each takes the next few samples that no thread has taken, so that a busy core
-delays the others little.
+The threads live as long as the call. Each thread takes the next few samples that no other thread has taken, so a busy
+core delays the other cores little.
 """
 
 from __future__ import annotations
@@ -32,7 +32,8 @@ _ARGS, _STEPS, _N, _NEXT, _SHARE, _DATA, _NAN, _FAILED, _STREAMED, _OF_MAIN, _JO
 def sharing_functions(tile: int, longest: int, size: int, runtime: Runtime) -> tuple[IrFunction, ...]:
     """Return the LLVM functions by which ``@spread`` processes a long batch on several threads.
 
-    A share is a multiple of ``tile`` samples, and at most ``longest``.  ``size`` is the memory of a thread [bytes].
+    The number of samples that a thread takes at once, a share, is a multiple of ``tile`` and at most ``longest``.
+    ``size`` is the memory of a thread [bytes].
     """
     work = (_work(runtime.system),) if runtime.threads else ()
     return _shares(size, runtime), *work, _spread(tile, longest, runtime)
@@ -42,7 +43,7 @@ def sharing_functions(tile: int, longest: int, size: int, runtime: Runtime) -> t
 def range_memory(f: IrFunction, size: int, data: str, runtime: Runtime) -> Iterator[str]:
     """Emit the allocation of a thread's memory for ``@range``, and its release after the body; yield its address.
 
-    If there is no memory, the body is skipped, and the call has failed.
+    If no memory is available, the body is skipped, and the call is recorded as failed.
     """
     lent = f.load("ptr", f.at(data, Call.memory.offset)) if size > ON_STACK and runtime.sample_arguments else ""
     start, taken = runtime.memory(f, size, lent)
@@ -65,7 +66,7 @@ def begin_notes(f: IrFunction) -> None:
 
 
 def note_failure(f: IrFunction) -> None:
-    """Emit the note that the results of this call are invalid."""
+    """Emit code that records that the results of this call are invalid."""
     f.store("i8", "1", f.at("%nan", 1), 1)
 
 
@@ -170,7 +171,7 @@ class _Threads:
 def _work(system: System) -> IrFunction:
     """Return the LLVM function ``@work``, which an additional thread runs.
 
-    Its result, the exit code of a thread of Windows, has no meaning.
+    The function's result, the exit code of a thread on Windows, has no meaning.
 
     The thread is registered, so that an error that ends the main thread's work ends its work too.
     """
@@ -192,8 +193,8 @@ def _work(system: System) -> IrFunction:
 def _shares(size: int, runtime: Runtime) -> IrFunction:
     """Return the LLVM function ``@shares``, which processes shares of the samples until all are taken.
 
-    A thread takes a share that no other thread has taken. The thread that ``leads`` is the caller's. It checks for
-    signals after each share, and marks all samples as taken if the work has to end.
+    A thread takes a share that no other thread has taken. The argument ``leads`` is true in the caller's thread. This
+    thread checks for signals after each share, and marks all samples as taken if the work must end.
     """
     f = IrFunction("define internal void @.shares(ptr %job, i1 %leads)", "noinline #0")
     begin_notes(f)

@@ -1,8 +1,8 @@
 """Values of several lanes in LLVM IR, written with Python's operators.
 
-`LaneBuilder` is a function on them; `FloatLanes`, `IntLanes` and `LaneMask` are values in it. No instruction has a
-fast-math flag, and only intrinsics are called that are instructions on every 64-bit target (`llvm.fma` only if the
-target fuses), so that every lane goes through the same operations, whatever the number of lanes.
+`LaneBuilder` builds a function; `FloatLanes`, `IntLanes` and `LaneMask` are values in this function. No instruction has
+a fast-math flag. Intrinsics are called only if they are instructions on every 64-bit target (`llvm.fma` only if the
+target has fused multiply-add). So the operations on a lane do not depend on the number of lanes.
 """
 
 from __future__ import annotations
@@ -105,7 +105,7 @@ class FloatLanes:
 
 @dataclass(frozen=True, slots=True)
 class IntLanes:
-    """Integer lanes of the same width as floating-point lanes, whose bits they contain."""
+    """Integers in lanes of the same width as floating-point lanes, such as the bits of floating-point numbers."""
 
     code: LaneBuilder
     name: str
@@ -149,7 +149,7 @@ class IntLanes:
         return LaneMask(self.code, self.code.let(f"icmp ne {self.type} {self.name}, {zero.name}"))
 
     def to_real(self) -> FloatLanes:
-        """Return the floating-point value with these bits."""
+        """Return the floating-point lanes that have these bits."""
         to = self.real.vector(self.code.lanes)
         return FloatLanes(self.code, self.code.let(f"bitcast {self.type} {self.name} to {to}"), self.real)
 
@@ -207,7 +207,7 @@ class LaneBuilder(IrFunction):
         self.lanes, self.fused = lanes, fused
 
     def number(self, value: float, real: FloatType = DOUBLE) -> FloatLanes:
-        """Return the constant in every lane."""
+        """Return a value that has this constant in every lane."""
         return FloatLanes(self, real.literal(value, self.lanes), real)
 
     def int(self, value: int, real: FloatType = DOUBLE) -> IntLanes:

@@ -1,8 +1,8 @@
 """Straight-line code of a program: ``@block`` for vectors of samples, ``@sample`` for one sample.
 
 ``@block(in, work, out, vectors)`` reads its inputs from aligned vectors, one for each element, and writes each distinct
-result, guards included, to one. A long program consists of several functions, each of which runs over a few vectors
-before the next one does.
+result, guards included, to a vector. A long program consists of several functions; each runs over a few vectors before
+the next function runs.
 """
 
 from __future__ import annotations
@@ -207,7 +207,7 @@ def end_sample(f: IrFunction, layout: LaidOut, guards: str, taken: str) -> None:
 
 
 def sample_declaration(program: Program, arguments: Sequence[str] = ()) -> str:
-    """Return the declaration of ``@sample`` for other modules; ``arguments`` are those after the arrays."""
+    """Return the declaration of ``@sample`` for other modules; ``arguments`` are the arguments after the arrays."""
     count = len(program.inputs) + len(program.outputs) + len(arguments)
     return f"declare i32 @.sample({', '.join(['ptr'] * count)})"
 
@@ -232,7 +232,7 @@ def guards_exceeded(f: IrFunction, layout: LaidOut, results: str) -> list[str]:
 def _working_arguments(layout: Layout) -> str:
     """Return the declarations of a segment's arguments ``%in`` (packed inputs) and ``%work`` (workspace).
 
-    Their attributes allow LLVM to reload values from there rather than to spill them.
+    The arguments' attributes allow LLVM to load values again from this memory, instead of spilling them.
     """
     into, work = (f"align 64 dereferenceable({size})" for size in (layout.in_bytes or 1, layout.work_bytes or 1))
     return f"ptr noalias readonly {into} %in, ptr noalias {work} %work"
@@ -284,7 +284,7 @@ def _array_sinks(layout: Layout) -> dict[int, list[Position]]:
 
 
 def _zero(f: IrFunction, layout: Layout) -> None:
-    """Emit zeros of output arrays, before all else: LLVM is slow on thousands of stores."""
+    """Emit zeros of output arrays in blocks, before all other code, since LLVM is slow on thousands of stores."""
     for pointer, start, stop in layout.zeros:
         position, size = f.at(pointer, start * layout.real.bytes), (stop - start) * layout.real.bytes
         runtime_of(layout.target).clear(f, position, size, layout.real.bytes)
@@ -301,7 +301,7 @@ def _written(layout: Layout) -> Iterator[tuple[int, Position]]:
 
 
 def _repeat(text: IrModule, f: IrFunction, layout: Layout) -> None:
-    """Emit a table-driven copy of values that occur many times in an output array."""
+    """Emit a loop over a table that copies values that occur many times in an output array."""
     real = layout.real
     for pointer, copies in layout.repeated.items():
         table = f"@.copies.{pointer[1:]}"

@@ -1,8 +1,9 @@
-"""Table lookup at a run-time index: each lane has its own row.
+"""Table lookup at a run-time index, which may differ between lanes.
 
-Tables of constants are part of the code. Short tables of values are a chain of choices; long ones are read from memory,
-if necessary after storing them there. A table with a replaced row is a choice for each of its elements, except for
-tables that loops carry, which are changed in place (see `linkwork.compiler.codegen.loops.in_place_tables`).
+Tables of constants are part of the code. A short table of computed values becomes a chain of selections; a long table
+is read from memory, and stored there first if necessary. A table with a replaced row becomes a selection for each
+element, except for tables that loops carry, which are changed in place (see
+`linkwork.compiler.codegen.loops.in_place_tables`).
 """
 
 from __future__ import annotations
@@ -58,10 +59,10 @@ class TableAddress(NamedTuple):
 def bundle(
     f: Instructions, bundle: MultiResult, args: Sequence[int], name: Callable[[int], str], memory: Memory
 ) -> list[str]:
-    """Emit the read of a table's row, or the table with a replaced row, and return the resulting elements.
+    """Emit the read of a table's row, or the replacement of a row, and return the resulting elements.
 
-    ``args`` are the indices of the instruction's arguments; ``name`` names the value of one when it is needed. Raises
-    ValueError for other instructions of several results.
+    ``args`` are the indices of the instruction's arguments; ``name(index)`` returns the name of an argument's value.
+    Raises ValueError for other instructions of several results.
     """
     if isinstance(bundle, Take):
         return _take(f, bundle, args, name, memory)
@@ -71,7 +72,7 @@ def bundle(
 
 
 def row_of(f: Instructions, index: str, rows: int) -> str:
-    """Return the existing row nearest to an index; NaN gives the first."""
+    """Return the existing row nearest to an index; the first row for NaN."""
     low = f.intrinsic_of("maxnum", f.intrinsic_of("floor", index), f.constant(0.0))
     return f.intrinsic_of("minnum", low, f.constant(float(rows - 1)))
 
@@ -125,7 +126,7 @@ def _put(f: Instructions, put: Put, elements: Sequence[str]) -> list[str]:
 
 
 def _constant_row(f: Instructions, row: str, take: Take) -> list[str]:
-    """Return a row of a table of constants; where all lanes select the same row, each element is loaded once."""
+    """Return a row of a table of constants; if all lanes select the same row, each element is loaded only once."""
     size, table = f.real.bytes, _constants(f, take.table)
     columns = [size * k for k in range(take.columns)]
     start = offsets(f, row, take.columns * size, 0)
@@ -165,7 +166,7 @@ def _listed(real: FloatType, elements: bytes) -> tuple[str, str]:
 
 
 def _choose_row(f: Instructions, row: str, elements: Sequence[str], take: Take) -> list[str]:
-    """Return a row by a chain of choices."""
+    """Return a row by a chain of selections."""
     result = list(elements[: take.columns])
     for k in range(1, take.rows):
         above = f.let(f"fcmp oge {f.type} {row}, {f.constant(float(k))}")

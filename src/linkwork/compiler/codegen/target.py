@@ -1,7 +1,7 @@
 """The target of code: the processor as LLVM names it, SIMD lanes, features, and LLVM's view of them.
 
-The cache has what LLVM found, by what the system says of the processor and by LLVM's library, so that code from the
-cache is found without LLVM.
+The cache stores LLVM's description of the processor, named by the system's description and by the file of LLVM's
+library.  So code in the cache is found without LLVM.
 """
 
 from __future__ import annotations
@@ -89,8 +89,8 @@ def _from_llvm() -> Processor:
 def _feature_list(detected: Mapping[str, bool], flags: frozenset[str] | None) -> str:
     """Return the processor's features in LLVM's notation, without features of registers that Linux does not save.
 
-    ``detected`` has LLVM's, by the processor's instruction CPUID.  ``flags`` has those that Linux reports, if known: a
-    processor or a virtual machine may report AVX or AVX-512 though the system cannot use it.
+    ``detected`` are LLVM's features, from the processor's instruction CPUID.  ``flags`` are the features that Linux
+    reports, if known: a processor or a virtual machine may report AVX or AVX-512 though the system cannot use it.
     """
     missing = () if flags is None else tuple(x for name, x in _OF_REGISTERS.items() if name not in flags)
     unsaved = {name for name in detected if any(name.startswith(prefixes) for prefixes in missing)}
@@ -113,7 +113,7 @@ def _about() -> list[str] | None:
 
 
 def _words_of_linux() -> list[str] | None:
-    """Return the description of the first processor by Linux; None if it is incomplete.  Raises OSError."""
+    """Return Linux's description of the first processor; None if it is incomplete.  Raises OSError."""
     machine = os.uname().machine
     names = _ABOUT.get(machine, ())
     words = {key: value for key, value in _lines_of_linux() if key in names}
@@ -128,7 +128,7 @@ def _lines_of_linux() -> list[tuple[str, str]]:
 
 
 def _flags_of_linux() -> frozenset[str] | None:
-    """Return the features of an x86 processor by Linux; None if unknown, as on other systems."""
+    """Return the features that Linux reports of an x86 processor; None if unknown, as on other systems."""
     try:
         flags = dict(_lines_of_linux() if sys.platform == "linux" else ()).get("flags")
     except OSError:
@@ -137,7 +137,7 @@ def _flags_of_linux() -> frozenset[str] | None:
 
 
 def _words_of_windows() -> list[str]:
-    """Return the description of the first processor by Windows, with each reported feature.  Raises OSError."""
+    """Return Windows' description of the first processor, with each reported feature.  Raises OSError."""
     import ctypes
     import winreg
 
@@ -156,7 +156,7 @@ def _features_of_numpy() -> list[str] | None:
 
 @dataclass(frozen=True, slots=True)
 class Target:
-    """A processor: float64 lanes of a vector register, and whether it fuses products and sums.
+    """A processor as target of code: its triple and features, and the number of float64 lanes of a vector register.
 
     ``effort``, 0 to 2, is LLVM's optimization level; results are the same to the bit.  ``runtime`` is the interface to
     the program that calls the code: see `linkwork.compiler.codegen.runtimes`.
@@ -184,7 +184,7 @@ class Target:
         return _machine_of(self.machine_options(min(self.effort, max_effort)))
 
     def linker(self) -> Any:
-        """Return LLVM's target machine for loading of object files, which is made in less time."""
+        """Return LLVM's target machine for loading object files, which takes less time to create."""
         return _machine_of({**self.machine_options(0), "cpu": "", "features": ""})
 
     def machine_options(self, effort: int) -> dict[str, Any]:
@@ -217,7 +217,7 @@ def host() -> Target:
     """Return the target of new kernels: this machine, or the level in the environment variable LINKWORK_SIMD.
 
     LINKWORK_EFFORT is LLVM's optimization level. Raises ValueError for a level that is unknown or that this processor
-    cannot run, and for another effort than 0, 1 and 2.
+    cannot run, and for an effort other than 0, 1 or 2.
     """
     level = os.environ.get(VARIABLE, "").lower()
     if level and level not in levels():

@@ -1,11 +1,11 @@
-"""Operating systems as machine code sees them: object files, LLVM's options, and functions that code calls.
+"""Operating systems as targets of machine code: object files, LLVM's options, and functions that code calls.
 
 All that depends on the system of a `Target` is decided here, by its triple and not by the system that compiles: code
 for another system can be written and checked anywhere.
 
-On Windows llvmlite loads ELF objects alone, whose triple ends in ``-elf``.  Their code refers to all symbols by
-64-bit addresses (static relocation, large code model).  LLVM's loader confuses the tables of position-independent
-objects there.
+On Windows llvmlite loads only ELF objects, whose triple ends in ``-elf``.  Their code refers to all symbols by 64-bit
+addresses (static relocation, large code model).  LLVM's loader confuses the tables of position-independent objects
+there.
 """
 
 from __future__ import annotations
@@ -24,10 +24,11 @@ _INLINE_PROBES = '"probe-stack"="inline-asm"'
 
 @dataclass(frozen=True, slots=True)
 class System:
-    """Operating system, for some fields together with its processor.
+    """Operating system; some fields also depend on its processor.
 
-    ``probes`` is the attribute of functions by which those with large frames touch each page of the stack, so that none
-    jumps over the guard page.  It is "" where LLVM calls a function of the system instead (Windows: ``__chkstk``).
+    ``probes`` is a function attribute with which a function with a large frame touches each page of the stack, so that
+    it does not jump over the guard page.  It is "" if LLVM calls a function of the system instead (Windows:
+    ``__chkstk``).
     """
 
     name: Literal["windows", "darwin", "posix"]
@@ -42,9 +43,9 @@ class System:
         return f"{triple}-elf" if self._is_elf_of_windows(triple) else triple
 
     def code_model(self, triple: str) -> str:
-        """Return LLVM's code model of object files that this process loads: large, so that they may lie anywhere.
+        """Return LLVM's code model of object files that this process loads: large, so that any address is possible.
 
-        llvmlite selects it for Windows on ARM and for processors that have no such model.
+        For Windows on ARM, and for processors without this model, llvmlite selects the model.
         """
         has_large = triple.startswith(_X86_64) or (triple.startswith(_ARM_64) and self.name != "windows")
         return "large" if has_large else "jitdefault"
@@ -87,7 +88,7 @@ def sections_of_elf(code: bytes) -> list[tuple[int, int, int, int]] | None:
 
 
 def is_object_file(code: bytes, triple: str) -> bool:
-    """Return True if the bytes look like an object file that a process of a triple loads.
+    """Return True if the bytes look like an object file that a process with this triple can load.
 
     LLVM aborts the process on other data, and on code of another processor. For ELF files the positions of sections are
     checked.

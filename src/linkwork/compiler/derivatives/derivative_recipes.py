@@ -33,7 +33,7 @@ Build = Callable[[Replay, Mapping[str, Sequence[Any]]], Elements]
 class BuildMethod(NamedTuple):
     """A function that computes the elements of a derivative, and the program that it differentiates.
 
-    If ``ruled``, it is the base kernel's program with rules of differentiation, otherwise the plain one.
+    If ``ruled``, the program is the base kernel's program with rules of differentiation, otherwise its plain program.
     """
 
     build: Build
@@ -67,7 +67,7 @@ class DerivativeRequest:
     """A requested derivative of outputs ``of`` of a kernel ``base`` with respect to its ``chosen`` inputs.
 
     ``outputs`` are the derivative kernel's outputs, and ``more`` its inputs in addition to those of ``base``.
-    ``methods`` lists the methods to build its elements, on demand; the one of fewest operations is used.
+    ``methods`` returns the methods to build its elements; the method with the fewest operations is used.
     """
 
     kind: str
@@ -186,7 +186,7 @@ def check_scalar(caller: str, output: Tangent, remedy: str) -> None:
 
 @dataclass(frozen=True)
 class Chosen:
-    """The inputs that a kernel is differentiated by: their arrays, and the nesting of their tangent vectors."""
+    """Inputs with respect to which a kernel is differentiated: arrays, and the nesting of their tangent vectors."""
 
     tangents: tuple[Tangent, ...]
     forms: Mapping[str, TreeDef | Leaf]  # of tangent vectors, nested as the inputs are
@@ -226,7 +226,7 @@ class Base:
         return source.identity if known else None
 
     def chosen_inputs(self, by: Sequence[str], space: str) -> Chosen:
-        """Return the named inputs, or all; a nested input selects all arrays in it.
+        """Return the named inputs, or all inputs without names; a nested input selects all of its arrays.
 
         Raises UnknownNameError for an unknown input, ValueError for a repeated one, or if the kernel has no inputs.
         """
@@ -251,7 +251,7 @@ class Base:
         return Chosen(tuple(result), forms)
 
     def chosen_outputs(self, of: Any, space: str) -> tuple[Tangent, ...]:
-        """Return the named outputs, or all; ``of`` is a name, several, or a dict of spaces by name.
+        """Return the named outputs, or all outputs; ``of`` is a name, several names, or a dict of spaces by name.
 
         Raises UnknownNameError for an unknown output, ValueError for a space of another shape, TypeError for other
         values.
@@ -296,7 +296,7 @@ class Base:
         }
 
     def prefix(self, letter: str, names: Iterable[str]) -> str:
-        """Return ``d_`` (for letter d), or ``d2_``, ``d3_`` ... if that prefix gives names of existing inputs."""
+        """Return the prefix ``d_`` (for letter d), or ``d2_``, ``d3_`` ... if inputs with such names exist."""
         taken = {*self.nesting.inputs, *(port.name for port in self.inputs)}
         suffixes, count, result = [*names], 1, f"{letter}_"
         while any(f"{result}{name}" in taken for name in suffixes):
@@ -318,7 +318,7 @@ def _check_distinct(caller: str, kind: str, names: Sequence[str]) -> None:
 
 
 def _remedy(name: Any, opposite: Sequence[Port]) -> str:
-    """Return a hint if an unknown input is the name of an output, or an unknown output that of an input; or "".
+    """Return a hint if an unknown input is the name of an output, or an unknown output the name of an input; or "".
 
     ``opposite`` are the outputs if the name should be an input, and the inputs if it should be an output.
     """

@@ -2,8 +2,8 @@
 
 Forward mode gives directional derivatives and Jacobian rows.  Reverse mode gives gradients and single Jacobian rows.
 
-Rows may depend on the results of a rule (what a step solves, say) that are fewer than the rows.  Then reverse mode
-visits those results once instead of once for each row: with y = s(x) of the rule and a row f(x, y),
+All Jacobian rows may depend on the results y = s(x) of a rule, such as a linear solve, that are fewer than the rows.
+Then reverse mode differentiates the rule once for each of its results instead of once for each row.  For a row f(x, y),
 
     df/dx = ∂f/∂x + Σ ∂f/∂y_k dy_k/dx.
 """
@@ -31,7 +31,7 @@ __all__ = ["Replay", "directional", "gradients", "gradients_by_coordinates", "ro
 def directional(
     replay: Replay, of: Sequence[Tangent], by: Sequence[Tangent], directions: Mapping[str, Sequence[Any]]
 ) -> list[list[Any]]:
-    """Return the derivatives of the outputs ``of`` along tangent vectors of the inputs ``by``, given by name."""
+    """Return the derivatives of the outputs ``of`` along tangent vectors ``directions`` of the inputs ``by``."""
     symbols, seeds = [], []
     for tangent in by:
         coordinates = replay.inputs[tangent.port.name]
@@ -109,7 +109,7 @@ def _adjoint(
 def gradients(
     replay: Replay, of: Sequence[Tangent], by: Sequence[Tangent], weights: Mapping[str, Sequence[Any]]
 ) -> list[list[Any]]:
-    """Return the gradients of Σ weights · outputs by the inputs' tangent vectors."""
+    """Return the gradients of Σ weights · outputs with respect to the inputs' tangent vectors."""
     *result, _ = gradients_by_coordinates(replay, of, by, weights)
     return _by_tangents(by, _columns(replay, by), result)
 
@@ -143,7 +143,7 @@ def rows_reverse(replay: Replay, of: Sequence[Tangent], by: Sequence[Tangent]) -
 
 
 def _bottleneck(replay: Replay, of: Sequence[Tangent]) -> list[Symbol]:
-    """Return the results of one rule of differentiation, on which all Jacobian rows are computed; or [].
+    """Return the results of one rule of differentiation through which all Jacobian rows are computed; or [].
 
     A rule qualifies if it has clearly fewer results than the Jacobian has rows. The rule with the most arguments is
     chosen.

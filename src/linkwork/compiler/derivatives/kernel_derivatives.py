@@ -68,7 +68,7 @@ def vjp(base: Base, by: Sequence[str], of: Any, space: str) -> Derivative:
 
 
 def value_and_gradient(base: Base, by: Sequence[str], of: Any, space: str) -> Derivative:
-    """Return the recipe of `Kernel.value_and_gradient`: how output ``of`` and its gradient by ``by`` are traced."""
+    """Return the recipe of the kernel that `Kernel.value_and_gradient` returns: how value and gradient are traced."""
     chosen, outputs = base.chosen_inputs(by, space), base.chosen_outputs(of, space)
     caller = f"{base.name}: value_and_gradient"
     if len(outputs) != 1:
@@ -129,7 +129,7 @@ def jacobian(base: Base, by: Sequence[str], of: Any, space: str, sparse: bool, m
 def _estimated(base: Base, of: Sequence[Tangent], by: Sequence[Tangent]) -> Estimate:
     """Estimate the cost of the Jacobian in forward and in reverse mode.
 
-    Each coordinate of a configuration counts as a direction of its own, as if it moved without the others.
+    Each coordinate of a configuration counts as a separate direction, as if it could move alone.
     """
     program = base.source.traced
     first = dict(zip([p.name for p in program.inputs], _starts(program.inputs), strict=False))

@@ -1,8 +1,8 @@
 """Hessians and their products with vectors: forward over reverse mode, symmetric in the tangent space.
 
-With q(φ) = q ⊕ φ, H_ij = ∂²f/∂φ_i∂φ_j at φ = 0 is N_iᵀ ∂²f/∂q² N_j + ∂f/∂q · Q_ij, where N is of q̇ = N(q) v and Q of
-`Tangent.curvature`. It is the rate of the rate less half a bracket of the fields N e_i and N e_j, which do not commute
-if they belong to one joint.
+With q(φ) = q ⊕ φ, H_ij = ∂²f/∂φ_i∂φ_j at φ = 0 is N_iᵀ ∂²f/∂q² N_j + ∂f/∂q · Q_ij, with N from q̇ = N(q) v, columns N_i
+= N e_i, and Q from `Tangent.curvature`. H_ij is the derivative along N_i of the derivative along N_j, minus half the
+Lie bracket of the fields N_i and N_j. These fields do not commute if they belong to one joint.
 """
 
 from __future__ import annotations
@@ -38,10 +38,11 @@ Weights = Mapping[str, Sequence[Any]]
 def triangle(
     replay: Replay, of: Sequence[Tangent], by: Sequence[Tangent], weights: Weights
 ) -> dict[tuple[int, int], Any]:
-    """Return the nonzero elements i ≤ j of the Hessian of Σ weights · outputs by all inputs' tangent vectors.
+    """Return the nonzero elements i ≤ j of the Hessian of Σ weights · outputs in all inputs' tangent vectors.
 
-    The tangent directions of all inputs are numbered in sequence. `_order` ranks them. The gradient's element of a
-    direction is differentiated along this direction and those of lower rank, which typically move more values.
+    The tangent directions of all inputs are numbered in sequence. `_order` ranks them. The gradient's element for a
+    direction is differentiated along this direction and along directions of lower rank, which typically move more
+    values.
     """
     symbols = [x for tangent in by for x in replay.inputs[tangent.port.name]]
     starts = list(accumulate((tangent.size for tangent in by), initial=0))
@@ -89,9 +90,10 @@ def _order(
 ) -> list[int]:
     """Return the order of tangent directions in which the Hessian needs the fewest derivatives.
 
-    The gradient's element of a direction is differentiated along this direction and those before it. All orders of the
-    inputs are tried, or two if there are many inputs. For each, the directions of an input are tried in the given
-    order, and in the order of the number of values that they move, the largest first.
+    The gradient's element for a direction is differentiated along this direction and the directions before it. All
+    orders of the inputs are tried, or only two if there are many inputs. For each order of inputs, two orders of an
+    input's directions are tried: the natural order, and the order by number of values that a direction moves, the
+    largest first.
     """
     all_coordinates = [x for coordinates in replay.inputs.values() for x in coordinates]
     instructions, results = instructions_of(gradient, dict.fromkeys([*symbols, *all_coordinates]))
@@ -131,7 +133,7 @@ def _add(elements: dict[tuple[int, int], Any], i: int, j: int, x: Any) -> None:
 def product(
     replay: Replay, of: Sequence[Tangent], by: Sequence[Tangent], weights: Weights, directions: Weights
 ) -> list[list[Any]]:
-    """Return the Hessian times a tangent vector, given as a component for each input by name."""
+    """Return the Hessian times a tangent vector, whose components ``directions`` are by input name."""
     if any(tangent.space is not None for tangent in of):
         return _symmetrized(replay, of, by, weights, directions)
     gradient = _gradient(replay, of, by, weights)
@@ -187,7 +189,7 @@ def _along(replay: Replay, by: Sequence[Tangent], directions: Weights, expressio
 
 
 def _gradient(replay: Replay, of: Sequence[Tangent], by: Sequence[Tangent], weights: Weights) -> list[Any]:
-    """Return the gradient by the inputs' coordinates, by forward mode if reverse mode is impossible."""
+    """Return the gradient with respect to the inputs' coordinates, by forward mode if reverse mode is impossible."""
     try:
         return [x for part in gradients_by_coordinates(replay, of, by, weights) for x in part]
     except NotDifferentiableError:

@@ -1,7 +1,8 @@
 """Sparsity of derivatives, and the cost of forward and reverse Jacobians.
 
-Forward, an operation is done once for each direction that its arguments depend on; in reverse, once for each output
-that depends on its value. Both are counted on the program, with sets of directions and outputs as bits of integers.
+Forward mode differentiates an operation once for each direction on which its arguments depend; reverse mode once for
+each output that depends on its value. Both numbers are counted on the program, with sets of directions and outputs as
+bits of integers.
 """
 
 from __future__ import annotations
@@ -134,7 +135,7 @@ def totals(moved: Sequence[int], count: int) -> list[int]:
 def pushes(
     instructions: Sequence[Instruction], results: Sequence[int], moved: Sequence[int], needed_along: Sequence[int]
 ) -> int:
-    """Return the number of derivatives that forward mode computes, of all values along the directions needed.
+    """Return the number of derivatives that forward mode computes: of each value, along the directions needed.
 
     Sets of directions are integers with one bit for each. ``moved`` has the set that each value depends on, and
     ``needed_along`` the set along which the derivative of each result is needed.

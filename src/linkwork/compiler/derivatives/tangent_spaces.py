@@ -1,8 +1,9 @@
 """Spaces of configurations and their tangent vectors.
 
-A configuration may have more coordinates than degrees of freedom (a quaternion's four, of three). Its tangent vector
-has one coordinate for each degree of freedom; `Block` defines how such a vector moves the coordinates: q̇ = N(q) v.
-Without a space, N is the identity. `Tangent` is one array that is differentiated, or differentiated by.
+A configuration may have more coordinates than degrees of freedom (a quaternion has four, with three degrees of
+freedom). Its tangent vector has one coordinate for each degree of freedom; `Block` defines how such a vector moves the
+coordinates: q̇ = N(q) v. Without a space, N is the identity. `Tangent` is an array that is differentiated, or with
+respect to which other arrays are differentiated.
 """
 
 from __future__ import annotations
@@ -31,7 +32,8 @@ Map = Callable[[Sequence[Any], Sequence[Any]], Sequence[Any]]
 class Block(NamedTuple):
     """Coordinates of a configuration that vary independently of all others, such as those of one joint.
 
-    It has their slices of q and of v, and the maps from velocity to rates q̇ and back, for scalars of any type.
+    A block has its slices of q and of v, and the maps from velocity to rates q̇ and from q̇ to velocity, for scalars of
+    any type.
     """
 
     q: slice
@@ -45,7 +47,7 @@ class Space:
     """The space of an array of configurations: ``nq`` coordinates that move with ``nv`` degrees of freedom.
 
     In `linkwork.compile` it is passed as a shape: with ``compile(f, q=robot.configuration_space, v=robot.nv)``,
-    derivatives by ``q`` are by its tangent vector.
+    derivatives with respect to ``q`` are with respect to its tangent vector.
     """
 
     nq: int
@@ -150,7 +152,7 @@ class Tangent:
         return list(v) if self.space is None else self.space.q_dot(q, v)
 
     def gradient(self, columns: Sequence[SparseRow], by_coordinates: Sequence[Any]) -> list[Any]:
-        """Return the gradient by the tangent vector, Nᵀ g, from the gradient g by coordinates; ``columns`` is N."""
+        """Return the gradient Nᵀ g in tangent coordinates, from the gradient g in q; ``columns`` is N."""
         if self.space is None:
             return list(by_coordinates)
         result: list[list[Any]] = [[] for _ in range(self.size)]
@@ -190,9 +192,9 @@ class Tangent:
     # -- of an output that is differentiated
 
     def in_tangent_coordinates(self, q: Sequence[Any], rows: Sequence[SparseRow]) -> list[dict[int, Any]]:
-        """Return the Jacobian's rows for the tangent coordinates, from its rows for the coordinates of q.
+        """Return the Jacobian's rows for tangent coordinates, from the rows for the coordinates of q.
 
-        Each column of the given rows is a rate q̇ of the coordinates; velocity_from_rate(q, q̇) is the new column.
+        Each column of ``rows`` is a rate q̇ of the coordinates; the new column is velocity_from_rate(q, q̇).
         """
         if self.space is None:
             return [dict(row) for row in rows]
@@ -209,7 +211,7 @@ class Tangent:
     def coordinate_weights(self, q: Sequence[Any], weights: Sequence[Any]) -> list[Any]:
         """Return the weights λ of the coordinates from the weights w of the tangent coordinates.
 
-        ⟨λ, q̇⟩ = ⟨w, velocity_from_rate(q, q̇)⟩.
+        For every rate q̇, ⟨λ, q̇⟩ = ⟨w, velocity_from_rate(q, q̇)⟩.
         """
         if self.space is None:
             return list(weights)

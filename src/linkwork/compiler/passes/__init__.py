@@ -47,7 +47,7 @@ def everywhere(
     listing: L,
     done: dict[int, tuple[Region, Region]] | None = None,
 ) -> L:
-    """Run a pass on a listing and on all regions in it, each object once, and return the new listing."""
+    """Run a pass on a listing and on all regions in it, once for each object, and return the new listing."""
     done = {} if done is None else done  # by identity: a hash visits all instructions of a region
 
     def inside(region: Region) -> Region:
@@ -97,7 +97,7 @@ def _with_bodies(listing: L, inside: Callable[[Region], Region]) -> L:
 def optimize(
     program: Program, *, without: Sequence[str] = (), debug: bool = False, passes: Sequence[Pass] | None = None
 ) -> Program:
-    """Run all passes, or ``passes``, but those named in ``without``; with ``debug``, verify the program between them.
+    """Run all passes, or ``passes``, except those named in ``without``; with ``debug``, verify the program after each.
 
     Raises ValueError for the name of an unknown pass.
     """

@@ -1,10 +1,10 @@
 """Instruction scheduling: a list schedule for few live values.
 
-Among the instructions whose arguments are computed, the next is the one that ends the most live values. Ties go to the
-first in the order of the trace, the order of the recursions, which is already good. In a short program, where latency
-costs more than registers, ties go to the instruction with the longest dependent chain to a result. Sines and cosines of
-inputs come first, while no registers are in use that a call would have to save. Inputs and constants are placed just
-before their first use.
+Among the instructions whose arguments are computed, the next is the one that ends the most live values. Of equal
+instructions the first in the trace is next, since the order of the recursions is already good. In a short program,
+latency costs more than registers, so of equal instructions the one with the longest dependent chain to a result is
+next. Sines and cosines of inputs come first, while a call has few registers to save. Inputs and constants are placed
+just before their first use.
 """
 
 from __future__ import annotations
@@ -100,8 +100,9 @@ def schedule(program: L) -> L:
 def trace_order(program: L) -> L:
     """Return the program in traced order, without instructions that no result needs: a schedule for quick code.
 
-    As in `schedule`, what a loop's condition needs comes first, then sines and cosines of inputs, and inputs and
-    constants come just before their first use.  The results of instructions of several results follow them at once.
+    As in `schedule`, instructions that a loop's condition needs come first, then sines and cosines of inputs.  Inputs
+    and constants come just before their first use.  The extraction of results follows directly after an instruction of
+    several results.
     """
     instructions = program.instructions
     needed = program.flags(program.results)

@@ -1,8 +1,9 @@
 """Outlining: equal steps of a long program become one body, which runs once for each call in a table.
 
 Code shrinks by the factor of repetition, so it compiles faster and fits into the processor's caches. In exchange,
-values that pass between steps are stored in memory, and constants that differ are read from a table. Measured (cold: to
-trace, compile and call it once and with a batch; a state of a batch, AVX-512, one thread):
+values that pass between steps are stored in memory, and constants that differ are read from a table. Measured times,
+with straight-line code and with outlined code.  "cold" is the time to trace, compile, and call the function once and
+with a batch; "state" is the time for one state of a batch (AVX-512, one thread):
 
 straight line, outlined             instructions   cold [s]      state [µs]
 inverse dynamics, chain of 100             13226   0.6   0.3     0.29  0.42
@@ -16,8 +17,8 @@ forward dynamics, tree of 255             137020   6.7   1.8     6.7   3.7
 
 Signs are normalized first (`signs_moved`), so that steps that differ only in constants become equal. A trace has
 positive constants: ``-2*x + y`` is ``y - 2*x`` there, and a minus sign that no sum absorbs moves on to the users of the
-value. Here signs move back into constants. A value that can have either sign, by the sign of one of its constants, gets
-the sign that the last sum with it uses. Every value is the same as before except for its sign, to the bit.
+value. Here signs move back into constants. If the sign of a value can be changed by the sign of one of its constants,
+the value gets the sign with which the last sum uses it. Apart from signs, every value is unchanged to the bit.
 """
 
 from __future__ import annotations
@@ -72,10 +73,10 @@ def _late(instructions: Sequence[Instruction]) -> bytearray:
 
 
 def _used_values(program: Program, late: Sequence[int]) -> tuple[list[int], int]:
-    """Return the values that late instructions and results use of the instructions that are not late.
+    """Return the values that instructions before the late ones compute and that late instructions or results use.
 
-    The second result is the number of values that only guards need; these are last. Truth values are replaced by the
-    numbers that they are computed from.
+    The second result is the number of values that only guards need; these values are last. Truth values are replaced by
+    the numbers that they are computed from.
     """
     instructions, results = program.instructions, program.results
     counted = program.needed(results[: len(results) - program.guards]) if program.guards else range(len(instructions))
@@ -100,7 +101,7 @@ def _computed_sources(instructions: Sequence[Instruction], k: int) -> Iterator[i
 
 
 def _before(program: Program, late: Sequence[int], used: tuple[list[int], int]) -> Program:
-    """Return the instructions that are not late, as a program; its results are the values used by the others."""
+    """Return the instructions that are not late as a program, with the values ``used`` later as results."""
     order = [k for k, is_late in enumerate(late) if not is_late]
     marks = tuple([bisect_left(order, mark) for mark in program.marks])
     results, guards = used
@@ -149,7 +150,7 @@ def _outlined(program: Program) -> Program:
 def _for_guards(program: Program) -> set[int]:
     """Return the instructions that only guards need.
 
-    They are isolated in steps, so that the rounding of other results does not depend on guards.
+    These instructions are isolated in steps, so that the rounding of other results does not depend on guards.
     """
     if not program.guards:
         return set()

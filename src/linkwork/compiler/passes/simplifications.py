@@ -4,9 +4,9 @@
 - `drop_rules` replaces rules of differentiation by their values.
 - `fold_constants` evaluates operations on constants with the interpreter.
 - `fuse` turns a product that is used only by sums into fused multiply-adds, with one rounding instead of two.  A sum
-  absorbs at most one of its products.  A product of several uses is absorbed by all of them or by none, because
-  otherwise it has to be computed anyway.  Instructions that only guards need are fused separately, so that outputs are
-  rounded the same with and without guards.
+  absorbs at most one of its products.  A product with several uses is absorbed by all of them or by none of them: if
+  one use remains, the product must be computed anyway.  Instructions that only guards need are fused separately, so
+  that outputs are rounded the same with and without guards.
 - `pair_sincos` computes sine and cosine of one argument together: most of the work is the same for both.
 - `trim_loops` removes carried values, outputs and inputs of loops that nothing uses; a value that no iteration changes
   becomes an input.
@@ -103,7 +103,8 @@ def _absorbed_products(
 ) -> dict[int, int]:
     """Return, for each sum that is to be fused with one of its products, the index of this product.
 
-    ``part`` are the indices of the instructions to consider, and ``results`` those of their results.
+    ``part`` are the indices of the instructions to consider, ``results`` the indices of values that are needed as
+    results.
     """
     uses = [0] * len(instructions)
     for r in results:
@@ -230,7 +231,7 @@ def _trim(instructions: list[Instruction], number: int, parts: Sequence[int], al
 class _Needs(NamedTuple):
     """Indices of the carried values, columns of inputs, outer values and outputs that results of a loop need.
 
-    ``frozen`` are carried values that never change and are inputs of the body alone; ``unchanged`` are all of these.
+    ``unchanged`` are carried values that never change; ``frozen`` are those that only the body needs, as inputs.
     """
 
     carried: list[int]
@@ -287,7 +288,7 @@ def _needed(body: Region, roots: Iterable[int]) -> bytearray:
 
 
 def _input(body: Region, value: int) -> int | None:
-    """Return the index of the input that a value is, or None."""
+    """Return the index of an input if a value is an input, else None."""
     operation, _, number = body.instructions[value]
     return int(number) if operation is INPUT else None
 
@@ -302,8 +303,8 @@ def _needed_state(
 ) -> tuple[list[int], set[int]]:
     """Return the indices of the carried values that are needed, and of the inputs that are needed.
 
-    They are needed for results, for the loop's outputs, for its condition, for the check for NaN, and for one another.
-    Carried values that never change are left out: they are checked once at the start.
+    Carried values are needed for results, for the loop's outputs, for its condition, for the check for NaN, and for one
+    another. Carried values that never change are left out: they are checked once at the start.
     """
     body, n, head = loop.body, loop.carried, int(loop.conditional)
     carried = set(range(loop.watched)) | {k for k in results if k not in unchanged}
@@ -324,7 +325,7 @@ def _needed_state(
 def merge_loops(program: L) -> L:
     """Merge loops of known length with equal arguments.
 
-    Only these have outputs of each iteration; other loops that are equal are one instruction already.
+    Only loops of known length have outputs of each iteration; equal loops of other kinds are already one instruction.
     """
     if LOOP not in program.kinds:
         return program
@@ -363,7 +364,7 @@ def _merge(instructions: list[Instruction], at: int, repeated: int) -> None:
 
 
 def _both(first: Loop, second: Loop) -> Loop | None:
-    """Return the loop with the outputs of two loops, or None if they do not carry the same values."""
+    """Return a loop with the outputs of two loops, or None if the loops do not carry the same values."""
     inputs = Graph().inputs("x", (first.body.takes,))
     first_results, second_results = (loop.body.run(inputs) for loop in (first, second))
     if not all(map(_same, first_results[: first.carried], second_results[: first.carried])):

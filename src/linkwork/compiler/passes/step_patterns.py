@@ -23,8 +23,8 @@ Form = tuple[Operation | int, ...]
 class Step:
     """A sequence of consecutive instructions.
 
-    The form has for each instruction its operation and its arguments: the index of one of the step's own instructions,
-    or `OF_VALUE` or `OF_CONSTANT`, whose indices in the program are the operands.
+    The form has, for each instruction, its operation and its arguments.  An argument is the index of an instruction of
+    the step, or `OF_VALUE` or `OF_CONSTANT` for an operand; ``operands`` has the operands' indices in the program.
     """
 
     form: Form
@@ -37,8 +37,8 @@ def steps_of(
 ) -> list[Step]:
     """Return the steps of a program, which are separated by ``marks`` (indices), without inputs and constants.
 
-    The ``isolated`` instructions use no values of other instructions from outside of their step; they compute them
-    again.
+    A step with ``isolated`` instructions uses no values that other instructions compute outside of the step; it
+    computes them again.
     """
     reader = _Reader(instructions, isolated)
     ends = sorted({*marks, len(instructions)})
@@ -98,7 +98,7 @@ class _Reader:
     ) -> None:
         """Add a copy of instruction k, which belongs to another step, to this step.
 
-        The truth values that it depends on are copied too; with ``deep``, everything that it depends on.
+        Truth values on which the instruction depends are copied too; with ``deep``, everything on which it depends.
         """
         operation, args, _ = self._instructions[k]
         if not args:

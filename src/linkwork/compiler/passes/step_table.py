@@ -1,8 +1,8 @@
 """Steps as a table of outlined calls: one body for the steps of a form, and slots for values between them.
 
-Forms of few steps that differ only in the signs of terms are merged; the signs then are constants of the calls.
-`signs_moved` chooses signs that make most steps equal. The remaining differences are sums that add in one step and
-subtract in the next, since a value of two other steps has a sign of its own.
+Forms with few steps are merged if they differ only in the signs of terms; the signs then become constants of the calls.
+`signs_moved` chooses signs that make most steps equal. The remaining differences are sums that add a value in one step
+and subtract it in the next, where other steps determine the value's sign.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ def outlined_calls(
 ) -> OutlinedCalls:
     """Return steps as outlined calls.
 
-    ``arguments`` are the indices of inputs, ``results`` of values that steps compute, each once.
+    ``arguments`` are the indices of inputs, and ``results`` are the distinct indices of values that steps compute.
     """
     steps = list(steps)
     groups = _grouped(instructions, steps, _used_values(instructions, steps, results))
@@ -99,8 +99,8 @@ _Signs = Sequence[tuple[float, ...]]  # of the terms of all sums in a form, a co
 def _merged_forms(steps: list[Step]) -> list[tuple[list[int], _Signs]]:
     """Group the steps that become one body.
 
-    They have one form, or forms that differ in signs, which become constants of the calls; the latter are rewritten in
-    ``steps``.
+    These steps have one form, or forms that differ in signs, which become constants of the calls; forms that differ are
+    rewritten in ``steps``.
     """
     result: dict[Form, list[int]] = {}
     for s, step in enumerate(steps):
@@ -148,7 +148,7 @@ def _used_values(instructions: Sequence[Instruction], steps: Sequence[Step], res
 
 
 class _Columns:
-    """The operands of steps of one form, a column for each position in it, without duplicates."""
+    """The operands of steps of one form: a column for each operand of the form, without duplicate columns."""
 
     def __init__(self, instructions: Sequence[Instruction], steps: Sequence[Step], signs: _Signs) -> None:
         self._instructions, self._count, self._signs = instructions, len(steps), signs
@@ -169,7 +169,7 @@ class _Columns:
                 self.constants.append(column)
 
     def _equal(self, column: Sequence[int]) -> bool:
-        """Return True if a column of constants is one number; zeros of both signs differ."""
+        """Return True if all constants of a column are equal; 0.0 and -0.0 differ."""
         return len({self._number(k) for k in column}) == 1
 
     def _number(self, k: int) -> tuple[float, float]:

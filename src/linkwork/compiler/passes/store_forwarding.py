@@ -1,6 +1,6 @@
 """Store forwarding: a read of a table after a write returns the written value, or the table's earlier value.
 
-The whole new table is then needed only by the loop that carries it, which changes it in place.
+Then only the loop that carries the table needs the whole new table, and changes it in place.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ L = TypeVar("L", bound=InstructionList)
 
 
 def look_through_puts(program: L) -> L:
-    """Replace reads of tables that were written to by reads of the earlier table and choices."""
+    """Replace reads of a written table by reads of the table before the write and selections."""
     if PUT not in program.kinds:
         return program
     unique = _UniqueInstructions()
@@ -68,12 +68,12 @@ class _UniqueInstructions:
         return self.add(Instruction(CONSTANT, (), number))
 
     def _put(self, value: int) -> tuple[int, int] | None:
-        """Return the write to a table that a value is an element of, and its index; None for other values."""
+        """Return the write of whose table a value is an element, and the element's index; None for other values."""
         operation, args, part = self.instructions[value]
         return (args[0], part) if operation is PART and self.instructions[args[0]].operation is PUT else None
 
     def entry(self, value: int) -> int:
-        """Return an element of a table as a value that does not depend on the written table."""
+        """Return an element of a table, by selections between written elements and the table before all writes."""
         puts: list[tuple[int, int]] = []
         while (result := self._put(value)) is not None:
             puts.append(result)
@@ -89,7 +89,7 @@ class _UniqueInstructions:
         return value
 
     def read_row(self, take: Take, args: Sequence[int]) -> list[int]:
-        """Return a row of a table from the table before all writes and the written rows."""
+        """Return a row of a table, by selections between written rows and the table before all writes."""
         index, *table = args
         puts: list[tuple[int, list[int]]] = []
         while (result := self._write_of(table, take)) is not None:
@@ -122,9 +122,9 @@ class _UniqueInstructions:
         return (put, columns) if all(a == b for a, b in zip(parts, expected, strict=True)) else None
 
     def _nearest(self, index: int, rows: int) -> int:
-        """Return the value that is the existing row nearest to an index.
+        """Return a value: the number of the existing row nearest to an index.
 
-        It is NaN for an index that is NaN, and then equals no row.
+        The value is NaN, which equals no row, if the index is NaN.
         """
         zero, last, row = self._constant(0.0), self._constant(rows - 1.0), self._of("floor", index)
         row = self._of("where", self._of("lt", row, zero), zero, row)

@@ -113,7 +113,7 @@ class ByteReader:
 
 
 def compressed(data: bytes | bytearray) -> bytes:
-    """Return bytes of the same content that are shorter; they begin with the length of the content."""
+    """Return the compressed data, which begins with the length of the content."""
     writer = ByteWriter()
     writer.unsigned(len(data))
     packed = zlib.compress(data, 9)
@@ -124,7 +124,7 @@ def compressed(data: bytes | bytearray) -> bytes:
 
 
 def _largest(size: int) -> int:
-    """Return the largest content that so many compressed bytes may have [bytes]."""
+    """Return the largest content [bytes] that ``size`` compressed bytes may have."""
     return max(_SMALL, size * _RATIO)
 
 

@@ -53,11 +53,11 @@ def load_kernel(path: str | os.PathLike[str], *, trusted: bool = True) -> Kernel
 
     Results are those of the saved kernel.  The kernel is compiled for this machine's processor at its first call, or
     its code is found in the cache on disk.  It has no Python function.  Reading is safe: a file has data only, and its
-    program is verified.  ``trusted`` makes no difference.
+    program is verified.  ``trusted`` has no effect.
 
     Raises TypeError for a value that is not a path; FileNotFoundError and PermissionError of the system; ValueError for
-    a file that is damaged, of another program, or of a newer version of linkwork, and for a class of the kernel's
-    arguments or results that this process has not imported.
+    a file that is damaged, that another program wrote, or that a newer version of linkwork wrote, and for a class of
+    the kernel's arguments or results that this process has not imported.
     """
     where = _path("load_kernel", path)
     try:
@@ -114,7 +114,7 @@ def _is_container(kind: type) -> bool:
 
 
 def kernel_of_bytes(data: bytes) -> Kernel:
-    """Return the kernel of a file's content.  Raises DamagedBytesError for any other bytes."""
+    """Return the kernel of a file's content.  Raises DamagedBytesError for other bytes."""
     first = _FIRST.match(data[:_LONGEST_FIRST])
     if first is None:
         raise DamagedBytesError("not a file that Kernel.save wrote")
@@ -136,7 +136,7 @@ def kernel_of_bytes(data: bytes) -> Kernel:
 
 
 class _NotImportedError(Exception):
-    """A class that a file names is not in this process."""
+    """A class that a file names has not been imported in this process."""
 
 
 def _kernel_of(values: Sequence[Any]) -> Kernel:
@@ -164,7 +164,7 @@ def _kernel_of(values: Sequence[Any]) -> Kernel:
 
 
 def _check_ports(ports: Sequence[Port]) -> None:
-    """Raise DamagedBytesError unless the names are distinct and possible in Python."""
+    """Raise DamagedBytesError unless the ports' names are distinct and valid Python names."""
     names = [port.name for port in ports]
     for name in names:
         if not name.isidentifier() or keyword.iskeyword(name) or name.startswith("_") or names.count(name) > 1:

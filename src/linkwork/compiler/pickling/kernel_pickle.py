@@ -1,11 +1,11 @@
 """Pickles of kernels: a head that describes the kernel, and the source from which the reader rebuilds its program.
 
-A pickle has no machine code.  Its head has all that a call needs besides machine code, and the name of that code in the
-cache.  So a process whose cache has the code runs the kernel without its program.  The program is made when something
-needs it: from a robot and its request, from the kernel that was differentiated, or from the bytes of the traced
+A pickle has no machine code.  Its head has everything that a call needs except machine code, and the name of that code
+in the cache.  So a process whose cache has the code runs the kernel without its program.  The program is rebuilt when
+it is needed: from a robot and its request, from the kernel that was differentiated, or from the bytes of the traced
 program.
 
-A table by digest has the kernels of this process: a second pickle of a kernel is the same kernel.
+This process has a table of kernels by digest: a second pickle of a kernel is read as the same object.
 """
 
 from __future__ import annotations
@@ -52,7 +52,7 @@ def pickled(kernel: Kernel) -> tuple[Any, ...]:
 
 
 def packed(kernel: Kernel) -> Packed:
-    """Return the content of a kernel's pickle.  Raises TypeError for a kernel of a backend of the user."""
+    """Return the content of a kernel's pickle.  Raises TypeError for a kernel with a user's backend."""
     if kernel._packed is None:
         kernel._packed = _packed(kernel)
     return kernel._packed
@@ -117,7 +117,7 @@ def program_values(kernel: Kernel) -> tuple[Any, ...]:
 
 
 class ClassByName:
-    """A class in a pickle: by its module and name, with an error that explains if the other process has none."""
+    """Reference to a class in a pickle, by module and name; a process without the class raises a clear error."""
 
     def __init__(self, kind: type) -> None:
         self.kind = kind
@@ -164,7 +164,7 @@ _lock = Lock()
 
 
 def _known(digest: bytes) -> Kernel | None:
-    """Return the kernel of a digest that this process has, or None."""
+    """Return this process's kernel with a digest, or None."""
     reference = _loaded.get(digest)
     return None if reference is None else reference()
 
@@ -174,7 +174,7 @@ def _remember(digest: bytes, kernel: Kernel) -> None:
 
 
 def kernel_from(digest: bytes, head: bytes, body: bytes, objects: tuple[Any, ...]) -> Kernel:
-    """Return the kernel of a pickle: that of an earlier pickle with the same digest, or a new one.
+    """Return the kernel of a pickle: the existing kernel with the same digest, or a new kernel.
 
     Raises ValueError for a pickle of another version of linkwork.
     """

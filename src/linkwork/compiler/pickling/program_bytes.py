@@ -1,12 +1,12 @@
 """Programs as compact bytes: data only, with a version, read as untrusted input.
 
 The bytes have tables (operations and classes by name, numbers as exact doubles), then the bodies of loops, calls and
-rules, each after those that it contains, and then the values that were written.  An argument of an instruction is the
-distance to the instruction that defines it, so equal steps have equal bytes.  Operations are identified by their names,
-and a digest of their definitions refuses bytes of a version in which they were different.
+rules, inner bodies first, and then the values that were written.  An argument of an instruction is the distance to the
+instruction that defines it, so equal steps have equal bytes.  Operations are identified by their names; a digest of
+their definitions reveals bytes of a version with other definitions, which are refused.
 
-Values that are not data, such as a rule of differentiation of the user, are references to `objects`, which are pickled
-beside the bytes.
+Values that are not data, such as a user's rule of differentiation, are references to `objects`, which are pickled with
+the bytes.
 """
 
 from __future__ import annotations
@@ -56,13 +56,13 @@ def write_values(values: Sequence[Any], with_objects: bool = True) -> tuple[byte
 def read_values(data: bytes, objects: Sequence[Any] = ()) -> tuple[Any, ...]:
     """Return the values that `write_values` wrote, with all programs verified.
 
-    Raises DamagedBytesError for other bytes; the message says if they are of another version.
+    Raises DamagedBytesError for other bytes; the message states if another version wrote them.
     """
     return _Reader(data, objects).read()
 
 
 def _described(operations: Iterable[Operation]) -> bytes:
-    """Return a digest of the properties of operations on which programs rely."""
+    """Return a digest of those properties of operations on which programs depend."""
     text = [[o.name, o.arity, o.kinds, o.gives, o.lowering.kind, o.lowering.code] for o in operations]
     return hashlib.sha256(repr(text).encode()).digest()[:8]
 
@@ -165,7 +165,7 @@ class _Writer:
         out.unsigned(program.in_double)
 
     def region(self, region: Region) -> int:
-        """Return the index of a region among those that are written; equal regions are written once."""
+        """Return the index of a region among the written regions; equal regions are written once."""
         known = self._by_id.get(id(region))
         if known is None:
             writer = ByteWriter()

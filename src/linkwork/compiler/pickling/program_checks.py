@@ -1,9 +1,9 @@
-"""Checks of programs from untrusted bytes, beyond those of the verifier: sizes, arguments, and classes that they name.
+"""Checks of programs from untrusted bytes, in addition to the verifier: sizes, arguments, and named classes.
 
-Machine code reads memory where an instruction's numbers say, so these must fit the instruction's arguments.
+Machine code computes addresses of memory from an instruction's sizes, so sizes must fit the instruction's arguments.
 
-Bytes may name classes of instructions, rules of differentiation, and their parts.  These are immutable values of the
-rooms whose code is generic over the scalar type, and their constructors only store what they receive.
+Bytes may name classes of instructions, rules of differentiation, and their parts.  Only immutable classes are accepted,
+from packages whose code is generic over the scalar type; their constructors only store their arguments.
 """
 
 from __future__ import annotations
@@ -60,7 +60,7 @@ _LONGEST = 1 << 40  # steps of a loop
 
 
 def check_size(size: int) -> None:
-    """Raise DamagedBytesError for more scalars than a program may have in an array."""
+    """Raise DamagedBytesError if an array has more scalars than a program permits."""
     if size > _MOST:
         raise DamagedBytesError(f"an array has {size} elements, more than {_MOST}")
 
@@ -83,7 +83,7 @@ _TESTS: Mapping[str, Callable[[Any], bool]] = {
 
 
 def check_fields(kind: type, values: Mapping[str, Any]) -> None:
-    """Raise DamagedBytesError for values of other types than the class declares."""
+    """Raise DamagedBytesError for values of types that differ from those that the class declares."""
     for field in fields(kind):
         test = _TESTS.get(str(field.type))
         if test is not None and not test(values[field.name]):
@@ -125,7 +125,7 @@ def check_bundle(instruction: Instruction, before: Sequence[Instruction]) -> Non
 
 
 def _stored(instruction: Instruction, before: Sequence[Instruction]) -> Loop | None:
-    """Return the scan whose outputs together are this value; None for any other value."""
+    """Return the scan whose stored outputs of all steps are this value; None for other values."""
     if instruction.operation is not PART:
         return None
     bundle = before[instruction.args[0]].value
@@ -133,7 +133,7 @@ def _stored(instruction: Instruction, before: Sequence[Instruction]) -> Loop | N
 
 
 def _check_stored(args: Sequence[int], skipped: Sequence[int], before: Sequence[Instruction]) -> None:
-    """Raise DamagedBytesError if an argument that should be a number is all outputs of a scan together."""
+    """Raise DamagedBytesError if an argument that must be a number is the stored outputs of a scan."""
     for k, a in enumerate(args):
         if before[a].operation is PART and k not in skipped and _stored(before[a], before) is not None:
             raise DamagedBytesError("the outputs of a loop together are not a number")
@@ -185,14 +185,14 @@ def check_program(program: Program) -> None:
 
 
 def check_stored_results(listing: InstructionList) -> None:
-    """Raise DamagedBytesError if a result is all outputs of a loop together, which is not a number."""
+    """Raise DamagedBytesError if a result is the stored outputs of a scan, which are not a number."""
     for result in listing.results:
         if _stored(listing.instructions[result], listing.instructions) is not None:
             raise DamagedBytesError("the outputs of a loop together are not a number")
 
 
 def _results_of(listing: InstructionList, known: dict[int, int], depth: int) -> int:
-    """Return the number of results of all instructions, those in bodies included."""
+    """Return the number of results of all instructions, including instructions in bodies."""
     if depth > _DEEPEST:
         raise DamagedBytesError("loops or calls are nested too deeply")
     if id(listing) not in known:
@@ -216,7 +216,7 @@ _OF_PASSES = (FMA, FMS, FNMA, SINCOS, SIN_OF, COS_OF)
 
 @cache
 def further_operations() -> Mapping[str, Operation]:
-    """Return the operations that are not in the table: with several results, or added by compiler passes."""
+    """Return the operations that are not in the table: operations with several results, or that compiler passes add."""
     of_matrices = PRODUCT, FRONT, FACTORS, SOLUTION
     return {row.name: row for row in (*_OF_PASSES, LOOP, CHOICE, CALL, TAKE, PUT, *of_matrices, RULE, PART)}
 

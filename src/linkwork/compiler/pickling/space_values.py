@@ -27,7 +27,7 @@ class TracedMap:
 
 
 def _traced(function: Callable[[Sequence[Any], Sequence[Any]], Sequence[Any]], coordinates: int, size: int) -> Region:
-    """Return the body of a map of so many coordinates and a vector of this size."""
+    """Return the body of a map of ``coordinates`` coordinates and a vector of ``size`` elements."""
     if isinstance(function, TracedMap):
         return function.body
     graph = Graph()
@@ -56,7 +56,7 @@ def _unpickled_space(data: bytes) -> Space:
 
 
 def values_of_spaces(spaces: Spaces) -> tuple[Any, ...]:
-    """Return the spaces of a kernel as a value that `write_values` accepts; equal spaces are one."""
+    """Return the spaces of a kernel as a value that `write_values` accepts; equal spaces are stored once."""
     distinct = list(dict.fromkeys([*spaces.inputs.values(), *spaces.outputs.values()]))
     sides = [tuple([(name, distinct.index(space)) for name, space in side.items()]) for side in spaces]
     return tuple(map(value_of_space, distinct)), *sides
@@ -76,7 +76,7 @@ def spaces_of_values(value: Any, *, trusted: bool = True) -> Spaces:
 def space_from(value: Any, *, trusted: bool = True) -> Space:
     """Return the space that `value_of_space` described.
 
-    Unless ``trusted``, its content, by which code is found in the cache, is a digest of its maps.  Raises
+    Unless ``trusted``, the space's content, which names code in the cache, becomes a digest of its maps.  Raises
     DamagedBytesError for values that contradict each other.
     """
     nq, nv, name, content, described = value

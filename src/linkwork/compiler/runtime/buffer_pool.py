@@ -1,7 +1,7 @@
 """Memory of large results, reused once no array refers to it.
 
-The system provides new memory page by page, each cleared at first access, which takes several times as long as
-computing the content (of a batch of mass matrices, say). Reused memory has no such cost.
+The system provides new memory page by page, and clears each page at first access.  This takes several times as long as
+computing the content, for example a batch of mass matrices. Reused memory has no such cost.
 """
 
 from __future__ import annotations
@@ -29,7 +29,8 @@ _ROUND = 1 << 16  # [bytes] sizes are multiples of it, so that batches of nearly
 class _Loan(ref["Any"]):
     """Weak reference to a buffer; when the buffer is deleted, its memory returns to the pool.
 
-    Its callback is a method of C: a signal handler that raised in Python code there would be ignored.
+    The callback is a method written in C: in a Python callback, an exception raised by a signal handler would be
+    ignored.
     """
 
     __slots__ = ("memory",)
@@ -37,7 +38,7 @@ class _Loan(ref["Any"]):
 
 
 class _Pool:
-    """Unused memory, by size: for each of the sizes that were used last, memory up to a maximum."""
+    """Unused memory by size, for the most recently used sizes, up to a maximum."""
 
     def __init__(self) -> None:
         self._lock = Lock()
@@ -76,9 +77,9 @@ def _buffer_type(size: int) -> Any:
 
 
 def empty(shape: Sequence[int]) -> np.ndarray:
-    """Return an uninitialized array of float64, as `numpy.empty` does; a large one in reused memory if possible.
+    """Return an uninitialized array of float64, as `numpy.empty` does; large arrays are in reused memory if possible.
 
-    It does not own its memory, so its method ``resize`` refuses.
+    The array does not own its memory, so its method ``resize`` raises an error.
     """
     size = 8 * math.prod(shape)
     if size < LARGE:

@@ -32,13 +32,13 @@ class CallChecks:
         self.names = [port.name for port in inputs]
 
     def in_order(self, arrays: Sequence[Any], named: Mapping[str, Any]) -> tuple[Any, ...]:
-        """Return one array for each input, by position.  Raises TypeError for other counts and names."""
+        """Return one array for each input, by position.  Raises TypeError for wrong numbers and names of arguments."""
         return in_order(self.name, self.names, arrays, named)
 
     def outputs_of(self, out: Any) -> tuple[Any, ...]:
         """Return one array, or None, for each output.
 
-        Raises ValueError for a tuple of another length, TypeError for one value in the place of several.
+        Raises ValueError for a tuple of the wrong length, TypeError for one value in place of several.
         """
         arrays = tuple(out) if isinstance(out, tuple) else (out,)  # NumPy refuses the named tuple that a call returns
         if len(arrays) != len(self.outputs):
@@ -52,7 +52,7 @@ class CallChecks:
     def refuse(self, arrays: Sequence[Any], out: Sequence[Any]) -> None:
         """Raise the error that names the first argument that NumPy refuses.
 
-        Returns if there is none, and if an argument is of linkwork's scalars or another library's.
+        Returns if there is no such argument, or if an argument has scalars of linkwork or of another library.
         """
         if any(map(_is_foreign, (*arrays, *out))):
             return
@@ -103,7 +103,7 @@ class CallChecks:
         return shape[:count]
 
     def batch(self, arrays: Sequence[Any]) -> tuple[int, ...]:
-        """Return the broadcast leading dimensions.  Raises TypeError and ValueError for other counts and shapes."""
+        """Return the broadcast leading dimensions.  Raises TypeError and ValueError for wrong counts and shapes."""
         leading = [*map(self.leading, self.inputs, self.in_order(arrays, {}))]
         try:
             return np.broadcast_shapes(*leading)
@@ -112,21 +112,21 @@ class CallChecks:
             raise ValueError(f"{self.name}: the leading dimensions do not broadcast: {shapes}") from None
 
     def refuse_masked(self, arrays: Sequence[Any], ports: Sequence[Port]) -> None:
-        """Raise ValueError for masked arrays: the values of their masked elements are unknown."""
+        """Raise ValueError for masked arrays, since the values of masked elements are unknown."""
         names = [port.name for port, x in zip(ports, arrays, strict=False) if is_masked(x)]
         if names:
             raise ValueError(f"{self.name}: expected arrays, got a masked one for {', '.join(names)}: {FILL_MASKED}")
 
 
 def _is_foreign(x: Any) -> bool:
-    """Return True for a value with symbols or duals, and for arrays of other libraries, which NumPy calls."""
+    """Return True for a value with symbols or dual numbers, and for arrays whose library NumPy would call."""
     if isinstance(x, (np.ndarray, np.generic)) and x.dtype.kind != "O":
         return False
     return is_traced(x) or is_collection(x) or (hasattr(x, "__array_ufunc__") and not isinstance(x, np.ndarray))
 
 
 def fits_results(shape: tuple[int, ...], batch: tuple[int, ...], core: tuple[int, ...]) -> bool:
-    """Return True if the results of a batch can be written to an array, whose batch may be larger."""
+    """Return True if a batch's results can be written to an array of this shape, whose batch may be larger."""
     leading = shape[: len(shape) - len(core)]
     try:
         return shape[len(leading) :] == core and np.broadcast_shapes(batch, leading) == leading

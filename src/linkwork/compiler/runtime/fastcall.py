@@ -1,12 +1,11 @@
-"""The single call: a kernel as a function of CPython's fastcall protocol, cheaper than a gufunc.
+"""The single call: a kernel as a function with CPython's fastcall protocol, with less overhead than a gufunc.
 
 The entry inspects its arguments by pointer. If all are plain float64 arrays of exactly the kernel's shapes, aligned,
 contiguous and without NaN, it creates the result arrays and runs the scalar code. Any other call (a batch, a list,
 another type, a keyword, a NaN, a guard greater than zero) goes to an ordinary Python callable, with the same result.
 
-It reads the heads of NumPy's array objects, whose layout is stable for NumPy's C API, so it is created only if the
-layout was verified: on ordinary 64-bit CPython, with arrays that look as expected when probed. Otherwise the Python
-callable is used.
+The entry reads the heads of NumPy's array objects, whose layout NumPy's C API fixes.  It is created only on ordinary
+64-bit CPython, and if sample arrays show the expected layout. Otherwise the Python callable is used.
 """
 
 from __future__ import annotations
@@ -167,8 +166,9 @@ def make_fast(
     """Return the entry of compiled code as a Python function, and a function that installs other code in it.
 
     ``otherwise`` handles calls that the code does not handle.  Several results are returned as a ``result``, a type of
-    named tuples; a single one in a ``holder``, see `holds`.  CPython reads the code's address in every call, so that
-    the next call runs the other code.  The code counts calls for ``watch``.
+    named tuples; a single result is returned in a ``holder``, see `holds`.  CPython reads the code's address in every
+    call, so newly installed code runs at the next call.  The code counts calls for ``watch``, which compares variables
+    after certain numbers of calls.
     """
     definition = _MethodDef(name.encode(), None, _METH_FASTCALL_KEYWORDS, None)
     owners: list[Any] = []  # of all code so far, as another thread may be running it

@@ -90,8 +90,8 @@ def make_gufunc(
 
     NumPy uses the first type that all arguments can be cast to safely. ``state`` is passed to the loops as their data.
     The gufunc keeps ``owners`` alive, whatever the garbage collector does (see `keep_alive`), and ``parent``, which may
-    refer back to it. Returns the gufunc and NumPy's table of the loops' addresses; for more operands than a ufunc has,
-    a call that does the same.
+    refer back to it. Returns the gufunc and NumPy's table of the loops' addresses; for more operands than a ufunc can
+    have, a callable that does the same.
     """
     nargs = len(inputs) + len(outputs)
     functions = (ctypes.c_void_p * len(loops))(*(address for _, address in loops))
@@ -150,7 +150,7 @@ class ManyOperands:
         self.owners: Any = None  # objects that keep the loops alive
 
     def __call__(self, *arrays: Any, out: tuple[Any, ...] | None = None) -> Any:
-        """Return the outputs; raises TypeError for arrays that are not real, ValueError for other shapes."""
+        """Return the outputs; raises TypeError for arrays that are not real, ValueError for wrong shapes."""
         single = len(self._reals) > 1 and takes_single(arrays)
         index = next(k for k, real in enumerate(self._reals) if (real is DOUBLE) != single)
         dtype = np.dtype(np.float32 if single else np.float64)
@@ -179,7 +179,7 @@ class ManyOperands:
     def _run(
         self, index: int, size: int, count: int, varies: Sequence[bool], read: list[Any], results: list[Any]
     ) -> None:
-        """Call the loop of a type with contiguous arrays of ``count`` samples, or of one where they do not vary."""
+        """Call a type's loop with contiguous arrays of ``count`` samples; arrays that do not vary have one sample."""
         ports, arrays = (*self.inputs, *self.outputs), [*read, *results]
         moves = [*varies, *[True] * len(results)]
         steps = [size * port.size if move else 0 for port, move in zip(ports, moves, strict=True)]

@@ -1,9 +1,9 @@
-"""Ctrl-C, and Python's other threads, during long compiled code.
+"""Handling of Ctrl-C, and of Python's other threads, during long compiled code.
 
 Python's own signal handler only records a signal; the user's handler (which usually raises KeyboardInterrupt) runs when
 the main thread is next in Python, possibly minutes later. So a batch on the main thread is computed in chunks of about
-a millisecond, and long loops check from time to time (see `interrupt_functions`). If the last check is `INTERVAL` ago,
-``PyErr_CheckSignals`` is called. It runs handlers as Python would, those of other signals included; if they return, the
+a millisecond, and long loops check from time to time (see `interrupt_functions`). If the last check was at least
+`INTERVAL` ago, ``PyErr_CheckSignals`` is called. It runs handlers of all signals as Python would; if they return, the
 work continues. If one raises, the work ends and its results are invalid. The error is raised as soon as the call is
 back in Python: by a pending call of Python's, since NumPy does not check its loops for errors.
 
@@ -47,7 +47,7 @@ _FUNCTIONS = (
 
 
 class Interrupts(ctypes.Structure):
-    """State of the signal checks of compiled code: one for the whole process."""
+    """State of the signal checks of compiled code, shared by the whole process."""
 
     _fields_ = [
         ("main", ctypes.c_uint64),  # the thread that checks for signals; 0: none

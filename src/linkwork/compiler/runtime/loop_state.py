@@ -1,4 +1,4 @@
-"""State of a kernel's batch loop, in addition to its arrays."""
+"""Records that a kernel's batch loop reads and writes in addition to its arrays: counters, limits and flags."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ REMEMBERED = 16  # threads of calls that failed: a power of two
 
 
 class Call(ctypes.Structure):
-    """Record of calls: counters of a batch loop, and data that a caller other than Python sets for one call."""
+    """Counters of a batch loop, and the memory and stop flag that a caller other than Python sets for one call."""
 
     _fields_ = [
         ("not_finite_calls", ctypes.c_int64),  # with an input that is NaN, infinite or beyond `LARGE` of `float_type`
@@ -24,7 +24,7 @@ class Call(ctypes.Structure):
 
 
 class State(Call):
-    """Record of a kernel's calls by NumPy, with the data of this process that its batch loop needs."""
+    """State of a batch loop that NumPy calls: counters, thread limit, interrupts, and addresses of compiled loops."""
 
     _fields_ = [
         ("threads", ctypes.c_void_p),  # an int64: maximum number of threads of a call

@@ -140,9 +140,9 @@ class GeneralCall:
     def run(self, *arrays: Any) -> Any:
         """Call the kernel with arrays for its inputs; it has at least one input.
 
-        No input or output has a dimension of zero.  Raises TypeError for another count of arrays.
+        No input or output may have a dimension of zero.  Raises TypeError for a wrong number of arrays.
 
-        `__call__` repeats these steps for calls with ``out``: one function for both takes 5 to 8 % of a small batch's
+        `__call__` repeats these steps for calls with ``out``; a common function would cost 5 to 8 % of a small batch's
         time.
         """
         if len(arrays) != self._count:
@@ -173,7 +173,7 @@ class GeneralCall:
         return self.result(*result)
 
     def _refuse_result(self, arrays: Sequence[Any], results: Sequence[Any]) -> None:
-        """Raise an error if NumPy called another library, whose results are masked arrays or collections."""
+        """Raise an error if the results are masked arrays or collections, since NumPy called another library."""
         if has_masked(results):
             self._checks.refuse_masked(arrays, self.inputs)
         refuse_collections(results)
@@ -231,7 +231,7 @@ class GeneralCall:
         return self._lazy(arrays, out) if is_collection(result[0]) else self.result(*result)
 
     def _lazy(self, arrays: Sequence[Any], out: Any) -> Any:
-        """Return the lazy outputs for arguments among which are Dask's arrays.  Raises the errors of `apply_lazily`."""
+        """Return the lazy outputs for arguments that include Dask arrays.  Raises the errors of `apply_lazily`."""
         kernel = self._kernel()
         if kernel is None:
             raise ReferenceError("the kernel of this call was deleted: keep a reference to the kernel, and call that")
@@ -248,7 +248,7 @@ class GeneralCall:
         return parts[0] if self.result is None else self.result(*parts)
 
     def _large_outputs(self, arrays: tuple[Any, ...]) -> tuple[np.ndarray | None, ...]:
-        """Return arrays to write large results to; None for small ones, and if NumPy has to report an error."""
+        """Return arrays for large results; None for small results, and if NumPy must report an error."""
         no_arrays = (None,) * len(self.outputs)
         if any(type(x) is not np.ndarray for x in arrays):
             return no_arrays
@@ -262,7 +262,7 @@ class GeneralCall:
     def _composed(self, arrays: Sequence[Any], out: Any) -> Any:
         """Return the outputs for inputs with symbols or other scalars of linkwork.
 
-        Raises TypeError and ValueError for arrays of other shapes, and TypeError for ``out``.
+        Raises TypeError and ValueError for arrays of wrong types and shapes, and TypeError for ``out``.
         """
         if out is not None and not self.has_empty:
             raise TypeError(f"{self.name}: out: symbols cannot be written to an array: use the returned value")
@@ -304,8 +304,8 @@ class GeneralCall:
     def _without_overlap(self, arrays: tuple[Any, ...], outs: tuple[Any, ...]) -> tuple[Any, ...]:
         """Return the inputs, copied if they are also an output with another number of core dimensions.
 
-        NumPy copies overlapping arrays except an array that is both input and output, which it assumes to be the same
-        part of a sample.
+        NumPy copies overlapping arrays except an array that is both input and output: it assumes that both have the
+        same elements of a sample.
         """
         owners = [*map(owner, outs), *map(owner, arrays)]  # arrays of different owners share nothing: a cheap test
         known = not any(x is None for x in owners)
@@ -324,7 +324,7 @@ class GeneralCall:
         return tuple(map(apart, self.inputs, arrays))
 
     def _with_empty(self, arrays: tuple[Any, ...], out: tuple[Any, ...] | None) -> tuple[Any, ...]:
-        """Check arguments and create outputs where a dimension is zero, which NumPy's gufuncs do not do.
+        """Check arguments and create outputs for arrays with a dimension of zero, which NumPy's gufuncs do not handle.
 
         Returns the arrays to write to.
         """
@@ -342,7 +342,7 @@ class GeneralCall:
 def on_symbols(program: Program, arrays: Sequence[Any]) -> list[Any]:
     """Return the outputs for arrays (..., *port shape) of any scalars.
 
-    Raises TypeError for another number of arrays.
+    Raises TypeError for a wrong number of arrays.
     """
     if len(arrays) != len(program.inputs):
         raise TypeError(f"{program.name}: expected {len(program.inputs)} arrays, got {len(arrays)}")

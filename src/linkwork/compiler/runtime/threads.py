@@ -4,11 +4,11 @@ A fork copies only the thread that forks. If another thread were in LLVM or held
 would wait for that lock forever, or find inconsistent data in LLVM. So a fork acquires the locks first, and waits for
 the modules that are being compiled, which takes a second or so.
 
-A signal handler may raise between any two bytecodes. The locks are therefore those that no interrupt leaves acquired,
-and a thread is registered and unregistered in one `try` statement: Ctrl-C leaves nothing locked.
+A signal handler may raise between any two bytecodes. So locks of a kind are used that no interrupt leaves acquired, and
+a thread is registered and unregistered in one `try` statement: Ctrl-C leaves nothing locked.
 
-In a worker process, other processes share the processors.  The libraries that start workers are recognized by the
-modules that a worker has imported; none is imported here.
+A worker process shares the processors with other workers.  Libraries that start workers are recognized by the modules
+that a worker has imported; this module imports none of them.
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ MAX_THREADS = 256  # that share a call: their handles are on its stack
 
 
 def worker_of() -> str | None:
-    """Return the library of which this process is a worker, such as "multiprocessing"; None for other processes."""
+    """Return the library that started this process as a worker, such as "multiprocessing"; None for other processes."""
     return next((name for name, test in _TESTS.items() if test()), None)
 
 
@@ -115,7 +115,7 @@ def _from_environment() -> int | None:
 
 
 def _default() -> int:
-    """Return the default number of threads: one in a worker process, beside which other workers compute."""
+    """Return the default number of threads: one in a worker process, since other workers use the other processors."""
     library = worker_of()
     if library is None:
         return min(available_processors(), MAX_THREADS)
@@ -134,7 +134,7 @@ _setting = ctypes.c_int64(_default() if _chosen is None else _chosen)
 
 
 def _renew_in_worker() -> None:
-    """Set the default of a worker in a process that multiprocessing forked, unless the user has set a number."""
+    """Set, in a process that multiprocessing forked, a worker's default, unless the user has set a number."""
     if _chosen is None:
         _setting.value = _default()
 
@@ -146,9 +146,9 @@ when_forked_by_multiprocessing(_renew_in_worker)
 def set_num_threads(count: int) -> None:
     """Set the number of threads that share a large batch, for all kernels of this process.
 
-    The default is the environment variable LINKWORK_NUM_THREADS, or else the number of processors that this process
-    may run on; in worker processes (multiprocessing, joblib's loky, Dask, Ray) it is 1. A batch too small to justify
-    the start of a thread stays on one. Results do not depend on the number, to the last bit.
+    The default is the environment variable LINKWORK_NUM_THREADS, or else the number of processors that this process may
+    run on; in worker processes (multiprocessing, joblib's loky, Dask, Ray) it is 1. A batch that is too small for
+    another thread is computed on one thread. Results do not depend on the number of threads, to the last bit.
 
     Raises TypeError if ``count`` is not an integer, ValueError if it is not from 1 to 256.
     """
@@ -177,7 +177,7 @@ _inside: dict[object, int] = {}  # thread of each running call of LLVM without i
 
 
 def run_without_lock(function: Callable[[], T]) -> T:
-    """Return ``function()``, in which LLVM works in a context of this thread, without LLVM's lock."""
+    """Return ``function()``, called without LLVM's lock; it must use LLVM only in a context of this thread."""
     call = object()
     try:
         with _entering:
@@ -211,7 +211,7 @@ def _leave_in_child() -> None:
 
 
 def acquire_at_fork(*locks: Any) -> None:
-    """Acquire reentrant locks before each fork, in their order and before the locks of earlier calls."""
+    """Acquire reentrant locks before each fork, in this order, and before locks that were passed earlier."""
     if hasattr(os, "register_at_fork"):
         for lock in reversed(locks):  # functions registered last run first before a fork
             os.register_at_fork(before=lock.acquire, after_in_parent=lock.release, after_in_child=lock.release)

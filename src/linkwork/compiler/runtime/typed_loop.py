@@ -73,7 +73,7 @@ class TypedLoop:
         self._table = table, index
 
     def make_few(self) -> None:
-        """Compile the code for calls with few samples, unless code is ready.  It compiles the loop when needed."""
+        """Compile the code for calls with few samples, unless code exists; that code compiles the loop when needed."""
         if self.ready:
             return
         few = self._code.source.backend.few_entry
@@ -112,7 +112,7 @@ class TypedLoop:
             table[index] = code.address
 
     def failed(self, error: BaseException) -> None:
-        """Store the error for which a call's results are invalid."""
+        """Store the error that made a call's results invalid."""
         self.failure = error
         self._state.note_failure()
 
@@ -120,7 +120,8 @@ class TypedLoop:
 def _called_by_numpy(loop_of: weakref.ref[TypedLoop]) -> Callable[[int, int, int, int], None]:
     """Return the Python function that NumPy first calls as its loop: it compiles and runs the compiled loop.
 
-    It refers to the loop weakly, as the kernel owns NumPy's function. An error of compilation is stored in the loop.
+    The function refers to the `TypedLoop` weakly, since the kernel owns NumPy's function. An error of compilation is
+    stored in the loop.
     """
 
     def call(args: int, dimensions: int, steps: int, data: int) -> None:

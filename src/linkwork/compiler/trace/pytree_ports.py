@@ -1,7 +1,7 @@
-"""Nested inputs and outputs (tuples, named tuples, dataclasses, dicts of arrays) and flat ports of a program.
+"""Conversion between nested inputs and outputs (tuples, named tuples, dataclasses, dicts of arrays) and flat ports.
 
-A kernel's code knows only flat arrays. A kernel with nested inputs or outputs flattens its arguments and assembles its
-results around the same call.
+A kernel's code accepts only flat arrays. A kernel with nested inputs or outputs flattens its arguments and assembles
+its results around the same call.
 """
 
 from __future__ import annotations
@@ -49,7 +49,7 @@ class PortTree:
         return self.outputs is None and all(isinstance(form, Leaf) for form in self.inputs.values())
 
     def flatten(self, name: str, arguments: Sequence[Any]) -> list[Any]:
-        """Return the arrays of nested arguments, one for each port. Raises TypeError for another nesting."""
+        """Return the arrays of nested arguments, one for each port. Raises TypeError for a wrong nesting."""
         arrays: list[Any] = []
         for (key, form), argument in zip(
             self.inputs.items(), in_order(name, [*self.inputs], arguments, {}), strict=True
@@ -89,7 +89,7 @@ def nested_call(nesting: PortTree, name: str, flat: Callable[..., Any]) -> Calla
 
 
 def _flattener(form: TreeDef | Leaf, caller: str) -> Callable[[Any], Sequence[Any]] | None:
-    """Return a function that flattens a value of this form to arrays; it raises TypeError for another form."""
+    """Return a function that flattens a value of this form to arrays; it raises TypeError for values of other forms."""
     if isinstance(form, Leaf):
         return None
     parts_of = _parts_of(form, caller)
@@ -228,7 +228,7 @@ def port_names(caller: str, key: str, form: TreeDef | Leaf) -> list[Port]:
 
 
 def in_order(caller: str, names: Sequence[str], arguments: Sequence[Any], named: Mapping[str, Any]) -> tuple[Any, ...]:
-    """Return all arguments by position. Raises TypeError for another count, and for unknown and repeated names."""
+    """Return all arguments by position. Raises TypeError for a wrong number, and for unknown and repeated names."""
     if len(arguments) > len(names):
         written = "; out= takes arrays to write to"
         raise TypeError(f"{caller}: expected {len(names)} arguments, {names}, got {len(arguments)}{written}")
@@ -248,7 +248,7 @@ _BUILT_IN: Mapping[str, type] = {"tuple": tuple, "dict": dict, "OrderedDict": Or
 def described_nesting(nesting: PortTree, index_of: Callable[[Any], int]) -> Any:
     """Return a nesting as plain data.
 
-    ``index_of`` stores a class, or keys that are not data, and returns the index.
+    ``index_of`` stores a class, or a tuple of keys that are not data, and returns its index.
     """
 
     def described(form: TreeDef | Leaf) -> Any:
@@ -267,8 +267,8 @@ def described_nesting(nesting: PortTree, index_of: Callable[[Any], int]) -> Any:
 def nesting_of(described: Any, class_of: Callable[[Any, Any], Any]) -> PortTree:
     """Return the nesting that `described_nesting` described.
 
-    ``class_of`` returns what is stored at an index; its second argument are the keys of a class, None for keys.
-    Raises the errors of Python for other data.
+    ``class_of(index, keys)`` returns the class stored at an index, for a container with these keys; ``class_of(index,
+    None)`` returns stored keys. Raises Python's errors for other data.
     """
 
     def form(description: Any) -> Any:

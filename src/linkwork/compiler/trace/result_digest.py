@@ -1,10 +1,10 @@
-"""Digest of all that a stored result depends on: data, and code of users with the variables that it reads.
+"""Digest of everything that a stored result depends on: data, and users' code with the variables that it reads.
 
-It extends the digest of traces (`compiler.cache.function_content`), which refuses code of users.  Here functions and
-classes of users are encoded by their code, defaults, closures and the globals that the code names, and objects by their
-class and attributes.  The digest is equal in every process.  Code of linkwork, Python and NumPy is encoded by its name,
-code of other installed packages by its name and version.  Numbers are compared by value, so 1 equals 1.0.  Names that
-code computes (``getattr``, ``globals()``) are not followed.
+It extends the digest of traces (`compiler.cache.function_content`), which refuses users' code.  Here users' functions
+and classes are encoded by their code, defaults, closures and the globals that the code names.  Objects are encoded by
+their class and attributes.  The digest is equal in every process.  Code of linkwork, Python and NumPy is encoded by its
+name, code of other installed packages by its name and version.  Numbers are compared by value, so 1 equals 1.0.  Values
+that code accesses by computed names (``getattr``, ``globals()``) are not included.
 """
 
 from __future__ import annotations
@@ -104,7 +104,7 @@ class _ResultEncoder(Encoder):
         return super()._function(function)
 
     def _code_of_user(self, value: Any) -> bytes:
-        """Encode a function or class of a user by its code, and one of an installed package by name and version."""
+        """Encode a user's function or class by its code, and an installed package's by name and version."""
         if isinstance(value, ModuleType) or not is_of_user(value):
             root = sys.modules.get((getattr(value, "__module__", None) or value.__name__).partition(".")[0])
             return f"library {_name(value)} {getattr(root, '__version__', '')}".encode()

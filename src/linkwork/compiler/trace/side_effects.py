@@ -1,10 +1,10 @@
-"""Detection of what a traced function does once, in the trace, and not in the kernel's calls.
+"""Detection of side effects of a traced function, which happen once, in the trace, and not in the kernel's calls.
 
-Variables that code refers to by name are compared before and after the trace: those of the function, of functions of
-users in its closure and of those that these call by name.  A warning names containers that grew, numbers and arrays
-that changed, values that hold symbols, generators of random numbers that were drawn from, and iterators that advanced.
-Calls of clocks, files and sources of new random numbers change no variable: a profiler's hook notes those of the user's
-code, if a name in this code may be one of them.
+Variables that code refers to by name are compared before and after the trace.  The code is that of the function, of
+users' functions in its closure, and of functions that these call by name.  A warning names containers that grew,
+numbers and arrays that changed, values that hold symbols, generators of random numbers that were drawn from, and
+iterators that advanced.  Calls of clocks, files and sources of new random numbers change no variable.  A profiler's
+hook records such calls in the user's code, if the code contains a name that may be one of them.
 """
 
 from __future__ import annotations
@@ -62,7 +62,7 @@ _NAMES = {  # in code that may call one of these
 
 
 class SideEffects:
-    """State of the variables of users' functions in a value before a trace, and their calls during it."""
+    """Variables of users' functions in a value, as they were before a trace, and the functions' calls during it."""
 
     def __init__(self, function: Any) -> None:
         self.function = function
@@ -72,9 +72,9 @@ class SideEffects:
 
     @contextmanager
     def noted(self) -> Iterator[None]:
-        """Note calls of clocks, files and sources of random numbers, if the functions' code has such names.
+        """Record calls of clocks, files and sources of random numbers, if the functions' code has such names.
 
-        Another profiler is left in its place, without notes.
+        If another profiler is active, it stays active, and no calls are recorded.
         """
         outer = sys.getprofile()
         if _NAMES.isdisjoint(self.read.names) or not (
@@ -103,7 +103,7 @@ class SideEffects:
             self.calls.setdefault(text, (f"{caller.f_code.co_filename}:{caller.f_lineno}", remedy))
 
     def warn(self, name: str, graph: Graph | None = None) -> None:
-        """Warn about variables that changed in the trace or hold its symbols, and about calls that were noted."""
+        """Warn about variables that changed in the trace or contain its symbols, and about recorded calls."""
         for text, (position, remedy) in self.calls.items():
             _warn(name, text, position, remedy)
         noted: list[Any] = []  # objects, which may have several names
@@ -121,7 +121,7 @@ class SideEffects:
 
 
 def with_reports(name: str, value: Any, run: Callable[[], T]) -> T:
-    """Return the result of a trace that calls functions of users in a value, with warnings of their side effects."""
+    """Return the result of a trace that calls users' functions in a value, and warn about their side effects."""
     effects = SideEffects(value)
     with effects.noted():
         result = run()
@@ -139,7 +139,7 @@ def _warn(name: str, text: str, position: str, remedy: str) -> None:
 
 
 def _drawer(frame: FrameType | None) -> FrameType | None:
-    """Return the user's frame that created a generator of random numbers; None if linkwork needed one itself."""
+    """Return the user's frame that created a random number generator; None if linkwork created it."""
     functions: list[str] = []
     while frame is not None and (is_library(frame) or _is_installed(frame)):
         if frame.f_code.co_filename.startswith("<frozen importlib"):
@@ -207,7 +207,7 @@ _EFFECTS = {
 
 
 def _effect(before: _State, after: _State) -> tuple[str, str] | None:
-    """Return a message on how a trace changed a variable, with the remedy; None if its value is unchanged."""
+    """Return a message that states how a trace changed a variable, with the remedy; None if it is unchanged."""
     if before is None or after is None or before[0] != after[0]:
         return None
     kind, old, new = before[0], before[1], after[1]
@@ -239,7 +239,7 @@ _DEEPEST = 3  # levels of attributes and elements
 
 
 class Variable(NamedTuple):
-    """A variable, or an attribute or element of one."""
+    """A variable, or an attribute or element of a variable."""
 
     name: str
     code: CodeType  # of the function that names it
@@ -249,7 +249,7 @@ class Variable(NamedTuple):
 
     @property
     def position(self) -> str:
-        """File and line that name the variable."""
+        """File and line of the code that names the variable."""
         return f"{self.code.co_filename}:{_line(self.code, self.whole)}"
 
 
@@ -338,7 +338,7 @@ def _values(bound: Any, function: FunctionType, names: list[str]) -> Iterator[tu
 
 
 def _generator_of(value: Any, names: list[str]) -> Any:
-    """Return the generator of random numbers that a function or module uses; other values as they are."""
+    """Return the random number generator that a function or module uses; other values unchanged."""
     if isinstance(value, ModuleType) and value.__name__ == "random":
         return getattr(value, "_inst", None)
     if isinstance(value, ModuleType) and value.__name__ in ("numpy", "numpy.random"):
@@ -354,7 +354,7 @@ def _is_of_user_module(module: ModuleType) -> bool:
 
 
 def _line(code: CodeType, name: str) -> int:
-    """Return the last line that stores the variable, otherwise the first that reads it."""
+    """Return the last line that stores the variable, or, without one, the first line that reads it."""
     read = stored = 0
     for instruction in dis.get_instructions(code):
         line = instruction.positions.lineno if instruction.positions else None

@@ -1,7 +1,7 @@
-"""Traces on disk: outputs and program digest of a kernel, so that a later process neither traces nor optimizes it.
+"""Traces on disk: a kernel's outputs and program digest, with which a later process need not trace or optimize it.
 
-The cache stores the outputs of a trace and a digest of its program, by the content of the traced function.  The digest
-is part of the names of the program's machine code.
+The cache stores the outputs of a trace and a digest of its program, named by the content of the traced function.  The
+digest is part of the names of the program's machine code.
 """
 
 from __future__ import annotations
@@ -80,7 +80,7 @@ def recipe_of(name: str, inputs: tuple[Port, ...], stored: StoredTrace, trace: C
 
 
 def check_trace(stored: StoredTrace, program: Program, form: TreeDef | None) -> None:
-    """Raise AssertionError if a stored trace differs from a new one: then its name in the cache was incomplete."""
+    """Raise AssertionError if a stored trace differs from a new trace, because its name in the cache was incomplete."""
     again = _described_trace(program, form)
     if again != stored:
         raise AssertionError(f"{program.name}: the stored trace {stored} differs from {again}")

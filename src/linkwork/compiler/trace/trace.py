@@ -53,13 +53,13 @@ def compile(*, name: str | None = None, **shapes: Shape) -> Callable[[Callable[.
 def compile(function: Callable[..., Any] | None = None, /, *, name: str | None = None, **shapes: Shape) -> Any:
     """Compile a Python function of arrays to machine code.
 
-    The function is called once, with an array of symbols for each keyword, of the shape given there (a single symbol
-    for ``()``). It may use ``+ - * / ** @``, NumPy's functions, methods of robots, other kernels and the functions of
-    `linkwork.expr`. Its result becomes the outputs: one array, or several as a tuple, a named tuple or a dict (which
-    name them). Shapes may be nested in tuples, named tuples, dataclasses and dicts: the function and the kernel then
-    take such a value. For a configuration of a robot, pass ``robot.configuration_space`` as its shape, so that
-    derivatives are with respect to its tangent vector. The names ``name`` and ``out`` are reserved, here and in the
-    kernel's call.
+    The function is called once, with an array of symbols for each keyword; the keyword's value is the array's shape (a
+    single symbol for ``()``). It may use ``+ - * / ** @``, NumPy's functions, methods of robots, other kernels and the
+    functions of `linkwork.expr`. Its result becomes the outputs: one array, or several arrays as a tuple, a named tuple
+    or a dict (the latter two name the outputs). Shapes may be nested in tuples, named tuples, dataclasses and dicts:
+    the function and the kernel then take such a value. For a configuration of a robot, pass
+    ``robot.configuration_space`` as its shape, so that derivatives are with respect to its tangent vector. The names
+    ``name`` and ``out`` are reserved, here and in the kernel's call.
 
     >>> import linkwork as lw
     >>> distance = lw.compile(lambda p, q: ((p - q) @ (p - q)) ** 0.5, p=(3,), q=(3,))
@@ -96,8 +96,8 @@ def compile(function: Callable[..., Any] | None = None, /, *, name: str | None =
 def compile_later(function: Callable[..., Any], /, *, name: str | None = None, **shapes: Shape) -> Kernel:
     """Trace a function of linkwork; each entry of its code is compiled by the first call that needs it.
 
-    The function is not called if the cache has its trace, until something needs the program itself.  The trace depends
-    on the values of its closure only.
+    If the cache has the function's trace, the function is called only when the program itself is needed.  The trace may
+    depend only on values in the function's closure.
     """
     return _lazy_kernel(function, name, shapes)
 
@@ -163,7 +163,7 @@ def trace(function: Callable[..., Any], name: str, shapes: Mapping[str, Shape]) 
 
 
 def compile_guarded(function: Callable[..., Any], guards: Guards, *, name: str, **shapes: Shape) -> Kernel:
-    """Compile a function with guards of the same arguments; compiled code reports where a guard is positive."""
+    """Compile a function, and guards of the same arguments; compiled code reports if a guard is positive."""
     return _lazy_kernel(function, name, shapes, guards)
 
 
@@ -247,7 +247,7 @@ def _check_traces(name: str, graph: Graph, outputs: list[tuple[Port, list[Any]]]
 
 
 def _outputs(name: str, returned: Any) -> tuple[list[tuple[Port, list[Any]]], TreeDef | None]:
-    """Return the outputs by name and their nesting, which is None for one array or a flat sequence."""
+    """Return the outputs by name, and their nesting: None for one array or a flat sequence."""
     if is_nested(returned) and (not isinstance(returned, (Mapping, tuple)) or _has_nested_parts(returned)):
         return _nested_outputs(name, returned)
     result = []

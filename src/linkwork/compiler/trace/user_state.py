@@ -1,13 +1,13 @@
-"""Values that a user's functions read: a kernel is traced again, or warns, if one has changed since its trace.
+"""Values that users' functions read: if one has changed since a kernel's trace, the kernel is traced again or warns.
 
-From the functions that a call passes, all code of users is reached that they name: functions, methods, classes, modules
-and objects.  Their variables are those that this code names: closures, defaults, globals, and attributes of modules,
-classes and objects.  Numbers, texts, arrays and containers of these are compared by value, all else by identity, such
-as objects of installed packages.  Not followed are names that are computed (``getattr``, ``globals()``), variables of
-the environment and of contexts, and weak references; large arrays and containers are compared by identity.
+From the functions that a call passes, all users' code is reached that these functions name: functions, methods,
+classes, modules and objects.  The variables are closures, defaults, globals, and attributes of modules, classes and
+objects that this code names.  Numbers, texts, arrays and containers of these are compared by value.  Everything else,
+such as objects of installed packages, and large arrays and containers, is compared by identity.  Computed names
+(``getattr``, ``globals()``), environment and context variables, and weak references are not followed.
 
-The code of a single call counts the kernel's calls.  Variables are compared at the calls 1, 2, 4, 8 and so on, and from
-then on at every 65 536th: a steady call costs the same.
+The code of a single call counts the kernel's calls.  Variables are compared at calls 1, 2, 4, 8 and so on, later at
+every 65 536th call, so the time of frequent calls hardly changes.
 """
 
 from __future__ import annotations
@@ -80,7 +80,7 @@ def user_state(value: Any) -> UserState | None:
 
 
 def function_state(function: Any) -> UserState | None:
-    """Return the current variables that a call of a function reads; None if it calls no code of users."""
+    """Return the current variables that a call of a function reads; None if the function calls no users' code."""
     return _ReachedCode([function]).parts if _code_in([function]) else None
 
 
@@ -98,7 +98,7 @@ def _methods_of(reader: Any) -> list[Any]:
 def readers_in(values: Iterable[Any], known: dict[type, str] | None = None) -> Iterator[Any]:
     """Yield functions and objects of users in values; objects of linkwork are searched, too, but not yielded.
 
-    ``known`` has the result of `_owner` for classes that the search has met before.
+    ``known`` has the results of `_owner` for classes that the search has already visited.
     """
     remaining, visited = list(values)[::-1], set[int]()
     owners = {} if known is None else known
@@ -129,7 +129,7 @@ def readers_in(values: Iterable[Any], known: dict[type, str] | None = None) -> I
 
 
 def _owner(kind: type) -> str:
-    """Return "user", "linkwork" or "other": who wrote a class."""
+    """Return the author of a class: "user", "linkwork" or "other"."""
     return "user" if is_of_user(kind) else "linkwork" if is_own(kind) else "other"
 
 
@@ -179,7 +179,7 @@ class _ReachedCode:
             examined = size
 
     def _follow(self, variables: list[tuple[str, Any]]) -> None:
-        """Note the values of variables, and reach the code that they contain."""
+        """Record the values of variables, and add the code that they contain."""
         remaining = variables[::-1]
         while remaining:
             name, value = remaining.pop()
@@ -229,7 +229,7 @@ class _ReachedCode:
                     remaining += [(name, x) for x in _code_in([value, traced])][::-1]
 
     def _variables(self, name: str, function: FunctionType) -> list[tuple[str, Any]]:
-        """Return the variables of a function of a user, and note the names in its code."""
+        """Return the variables of a user's function, and record the names in its code."""
         code, variables = function.__code__, function.__globals__
         names = names_in(code)
         self._names |= dict.fromkeys(names)
@@ -243,7 +243,7 @@ class _ReachedCode:
         ]
 
     def _content(self, value: Any, depth: int = 0) -> object:
-        """Return a value to be compared: numbers to the bit, containers by their elements, all else by identity."""
+        """Return a value for comparison: of numbers by bits, of containers by elements, of other values by identity."""
         if isinstance(value, np.ndarray) and value.dtype.hasobject:
             return self._content(value.tolist(), depth)
         if isinstance(value, (np.ndarray, np.generic)):
@@ -268,13 +268,13 @@ class _ReachedCode:
 
 
 def _bound_name(name: str, value: Any) -> str:
-    """Return the name before a callable's attributes: for a method the name of its first argument, such as "self"."""
+    """Return the name by which code refers to a callable's owner: for a method its first argument, such as "self"."""
     code = getattr(value.__func__, "__code__", None) if isinstance(value, MethodType) else None
     return code.co_varnames[0] if code is not None and code.co_varnames else name
 
 
 class _Same:
-    """A value that is compared by identity, or by its own comparison if it is a constant of linkwork."""
+    """A value that is compared by identity, or by ``==`` if it is an immutable value of linkwork."""
 
     def __init__(self, value: Any) -> None:
         self.value = value
@@ -334,7 +334,7 @@ _MAX_NAMES = 3  # of variables in a warning
 
 
 class VariableWatch:
-    """The variables of users that a traced function reads, as they were in the trace."""
+    """The users' variables that a traced function reads, with the values that they had in the trace."""
 
     def __init__(self, name: str, function: Callable[..., Any], traced: UserState) -> None:
         self.name, self.function, self.traced = name, function, traced
@@ -344,7 +344,7 @@ class VariableWatch:
 
     @classmethod
     def of(cls, name: str, function: Callable[..., Any]) -> VariableWatch | None:
-        """Return the watch of a function that was traced just now; None if no code of users is known."""
+        """Return the watch of a function that was traced just now; None if it calls no users' code."""
         traced = function_state(function)
         return None if traced is None else cls(name, function, traced)
 
@@ -353,7 +353,7 @@ class VariableWatch:
         return VariableWatch(name, self.function, self.traced)
 
     def count(self) -> None:
-        """Count a call, and compare if it is its turn."""
+        """Count a call, and compare the variables at certain counts."""
         self._left -= 1
         if self._left <= 0:  # another thread may have counted as well
             self._left = self.count_to_next()
@@ -387,7 +387,7 @@ class VariableWatch:
 
 
 def counted(call: Callable[..., Any], watch: VariableWatch) -> Callable[..., Any]:
-    """Return a call that counts for the watch."""
+    """Return a function that counts for the watch and then makes the call."""
 
     def counting(*arguments: Any, **named: Any) -> Any:
         watch.count()

@@ -1,13 +1,13 @@
 """Straight-line code for one sample as instructions of x86-64, written without LLVM.
 
 LLVM takes some ten microseconds for each fused multiply-add even without optimization.  A block of straight-line code
-needs little of what LLVM does: registers in the order of the program, and a dozen instructions.  They round as those
-that LLVM selects, so results are the same to the bit.
+needs little of LLVM: an assignment of registers in program order, and a dozen kinds of instructions.  They round like
+the instructions that LLVM selects, so results are the same to the bit.
 
 `BlockAssembler` has the methods of `Instructions` by which blocks are written.  It records them; `machine_code` then
 assigns registers (`register_assignment`) and encodes instructions (`machine_code`).  Elementary functions
-(`part_code.elementary_function`) are called, with all values and pointers on the stack.  Instructions that it cannot
-write (tables) raise `NotSupported`, and LLVM compiles their block.
+(`part_code.elementary_function`) are called, with all values and pointers on the stack.  For an instruction that it
+cannot write (tables) it raises `NotSupported`, and LLVM compiles the block.
 """
 
 from __future__ import annotations
@@ -63,9 +63,9 @@ class NotSupported(Exception):
 
 
 def can_assemble(target: Target, real: FloatType) -> bool:
-    """Return True for code of x86-64 with fused multiply-add where objects are ELF files.
+    """Return True if the target is x86-64 with fused multiply-add, and object files are ELF files.
 
-    Functions have the calling convention of System V; on Windows, callers written by LLVM use it for them.
+    Functions have the calling convention of System V; on Windows, callers written by LLVM use this convention too.
     """
     known = real is DOUBLE or real is SINGLE
     return known and target.fma and target.triple.startswith("x86_64") and target.system.objects == "elf"
@@ -83,8 +83,8 @@ _SIZE = {DOUBLE: struct.pack("<Q", (1 << 63) - 1), SINGLE: struct.pack("<Q", (1 
 class BlockAssembler:
     """Recorder of a block's instructions, and their translation to machine code.
 
-    ``pointers`` are the names of the function's arguments, in order.  Further pointers, ``listed``, are in memory to
-    which the last argument points.
+    ``pointers`` are the names of the function's arguments, in order.  Further pointers, ``listed``, are stored in
+    memory at the last argument's address.
     """
 
     lanes = 1
@@ -131,7 +131,7 @@ class BlockAssembler:
         return self._let(COMPARE, (value, self._bits(_ZERO)), _UNEQUAL) if operation.logical else value
 
     def simple_operation(self, operation: Operation, a: Sequence[int]) -> int:
-        """Return the value of an operation that is one instruction: one of `simple`."""
+        """Return the value of an operation that is a single instruction (see `simple`)."""
         kind, operand = self.simple[operation]
         value = self._count
         self._count = value + 1
@@ -202,7 +202,7 @@ class BlockAssembler:
         return self._select(missing, y, self._let(TWO, (y, x), which))
 
     def _call(self, code: str, arguments: Sequence[int]) -> int:
-        """Return the value of an elementary function; the value after it is the second result, if there is one."""
+        """Return the index of an elementary function's value; the next index is its second result, if it has two."""
         function = vector_function(code, 1, self.real.bits, fma=True)
         self.functions[function.name] = function
         value = self._let(CALL, tuple(arguments), function.name[1:])
@@ -214,7 +214,7 @@ class BlockAssembler:
         return self._let(BLEND, (y, x, truth), 0)
 
     def _base_of(self, pointer: str) -> int:
-        """Return the register of a pointer; one of a list is loaded to rax."""
+        """Return the register of a pointer; a pointer of ``listed`` is loaded into rax."""
         if pointer in self._base:
             return self._base[pointer]
         if pointer != self._in_rax:
@@ -248,7 +248,7 @@ class BlockAssembler:
 
 @cache
 def _simple_operations() -> dict[Operation, tuple[int, int]]:
-    """Return the kind and the operand of each operation that is one instruction on its arguments."""
+    """Return the kind and the operand of each operation that is a single instruction on its arguments."""
     result = {}
     for operation in (*BY_NAME.values(), FMA, FMS, FNMA):
         code = operation.lowering.code

@@ -61,7 +61,7 @@ OF_SINGLE = 0x100  # more: those on float32
 
 
 def frame_code(pointers: int, size: int) -> tuple[bytes, bytes]:
-    """Return the first and last instructions of a function: pointers from the stack, and ``size`` bytes of memory."""
+    """Return the first and last instructions of a function, which load pointers and reserve ``size`` bytes of stack."""
     restored = POINTERS[NOT_RESTORED:pointers]
     begin = b"".join(_one_register(0x50, register) for register in restored)  # push
     for k, register in enumerate(POINTERS[_IN_REGISTERS:pointers]):
@@ -126,7 +126,7 @@ def register_move(code: int, register: int, base: int, offset: int) -> bytes:
 
 @dataclass(frozen=True, slots=True)
 class WrittenObject:
-    """An object file among the texts of modules: a call writes it without LLVM, while LLVM compiles the texts."""
+    """A module whose object file is written by a call, without LLVM, while LLVM compiles the texts of other modules."""
 
     write: Callable[[], bytes]
 
@@ -154,7 +154,7 @@ class Call(NamedTuple):
 def object_file(functions: Sequence[tuple[str, bytes, int, Sequence[Call]]]) -> bytes:
     """Return the object file of functions.
 
-    Each has a name, its bytes, the offset of its first instruction, and its calls of functions of other files.
+    Each function has a name, bytes, the offset of its first instruction, and calls of functions in other files.
     """
     text, symbols, names, relocations = bytearray(), bytearray(24), bytearray(1), bytearray()
     called: dict[str, int] = {}  # the number of each symbol, after those of the functions

@@ -1,6 +1,6 @@
 """Assignment of vector registers to the recorded instructions of a block, and their machine code.
 
-The value that was assigned a register first is the first that is moved to the stack.
+If no register is free, the value that has been in a register for the longest time is moved to the stack.
 """
 
 from __future__ import annotations
@@ -158,7 +158,7 @@ class Registers:
         return head + b"".join(code) + end, start, calls
 
     def called(self, k: int, result: int, arguments: tuple[int, ...], name: str) -> None:
-        """Write the call of a function of one number or two by instruction k.
+        """Write the code of instruction k, the call of a function of one or two numbers.
 
         All values that are still needed are on the stack during the call.
         """

@@ -1,10 +1,10 @@
 """Elementary functions as LLVM IR text whose lanes are independent arguments, in float64 and float32.
 
 The value is the same, bit for bit, for every number of lanes: every lane goes through the same operations in the same
-order, no operation has a fast-math flag and no library function is called. Only LLVM intrinsics are called that have
-instructions on every 64-bit target (`llvm.fma` only if the caller states that the target fuses).
+order, no operation has a fast-math flag and no library function is called. LLVM intrinsics are called only if they are
+instructions on every 64-bit target (`llvm.fma` only if the caller states that the target has fused multiply-add).
 
-Rounding to nearest is assumed, as LLVM assumes it; in threads that flush subnormal numbers, they are zeros.
+Rounding to nearest is assumed, as in LLVM; in threads that flush subnormal numbers, these numbers are zeros.
 """
 
 from __future__ import annotations

@@ -103,7 +103,7 @@ def _near(code: LaneBuilder, x: FloatLanes) -> tuple[FloatLanes, FloatLanes, Int
 
 
 def half_pi_parts(ends: tuple[int, ...]) -> list[float]:
-    """Return pi/2 as a sum of doubles: the bits up to each of `ends`, and last the remainder rounded to a double."""
+    """Return pi/2 as a sum of doubles: its bits up to each of `ends`, then the remainder, rounded to a double."""
     parts, left = [], HALF_PI
     for end in ends:
         head = left >> (255 - end) << (255 - end)
@@ -113,7 +113,7 @@ def half_pi_parts(ends: tuple[int, ...]) -> list[float]:
 
 
 def each_lane(scalar: IrFunction, lanes: int, arguments: Mapping[str, str], results: Sequence[str]) -> IrFunction:
-    """Return a function of vectors that calls a function of scalars for each lane; types are those of scalars."""
+    """Return a function of vectors that calls a function of scalars for each lane; types are of scalars."""
     if lanes == 1:
         return scalar
     kinds = [vector(kind, lanes) for kind in results]
@@ -135,7 +135,7 @@ def each_lane(scalar: IrFunction, lanes: int, arguments: Mapping[str, str], resu
 
 @cache
 def _far() -> IrFunction:
-    """Return a function from x, r, c, n to the right r, c, n for x beyond the common range (Payne and Hanek).
+    """Return a function of x, r, c, n that returns corrected r, c, n for x beyond the common range (Payne and Hanek).
 
     Let |x| = m 2^e with an integer m < 2^53 and e > -33. The bits of 2/pi worth 2^-j for j < e - 1 contribute multiples
     of 4 to |x| 2/pi; the 192 bits after those, times m, modulo 2^192, are |x| 2/pi modulo 4 with 190 fractional bits,

@@ -26,7 +26,7 @@ def two_sum(a: FloatLanes | float, b: FloatLanes) -> Pair:
 
 
 def split(a: FloatLanes) -> Pair:
-    """Return the leading 26 bits of a number, and the other 27."""
+    """Return a number's leading 26 bits, and its other 27 bits, as two numbers."""
     head = (a.to_bits() & (-1 << 27)).to_real()
     return head, a - head
 
@@ -50,13 +50,13 @@ def multiply_pairs(code: LaneBuilder, a: Pair, b: Pair) -> Pair:
 
 
 def add_pairs(a: tuple[FloatLanes | float, FloatLanes | float], b: Pair) -> Pair:
-    """Return the sum of two pairs, the first larger or zero, to about 100 bits without cancellation."""
+    """Return the sum of two pairs, to about 100 bits without cancellation; the first pair is the larger one or zero."""
     total, low = add_fast(a[0], b[0])
     return add_fast(total, (low + b[1]) + a[1])
 
 
 def divide(code: LaneBuilder, a: Pair, b: Pair) -> Pair:
-    """Return the quotient of two pairs as its nearly rounded value and a correction, with a single division."""
+    """Return the quotient of two pairs, by a single division: the nearly rounded quotient and a correction."""
     inverse = 1.0 / b[0]
     quotient = a[0] * inverse
     return quotient, remainder(code, quotient, a, b) * inverse

@@ -10,9 +10,9 @@ the rounding errors of their sums. Logarithms to other bases multiply log m by a
 the last rounding is far below half a unit in the last place, so that exact powers give integers. log(1 + x) = log u +
 c/u, with the rounded sum u = 1 + x and its rounding error c; for small x it is x - x^2/2.
 
-Power: e^(y log x), with the logarithm to about 2^-68 of itself: s, s^2 and the first terms of the series are sums of
-two numbers, and so is its product with y; e^(sum of two numbers) is the exponential above. Special cases are those of
-C99, Annex F.
+Power: e^(y log x), with a relative error of the logarithm of about 2^-68: s, s^2, the first terms of the series, and
+the product with y are sums of two numbers.  The exponential above accepts a sum of two numbers. Special cases are those
+of C99, Annex F.
 
 `docs/mathematics.md` has the errors.
 """
@@ -125,7 +125,7 @@ def reduced(code: LaneBuilder, x: FloatLanes, low: FloatLanes | None = None) -> 
 
 
 def scaled(value: FloatLanes, n: IntLanes, half: bool = False) -> FloatLanes:
-    """Return value 2^n, or half of it, rounded once; |n| < 2000."""
+    """Return value 2^n, or value 2^(n-1) with ``half``, rounded once; |n| < 2000."""
     first = n >> 1
     factors = [((part << 52) + _ONE_BITS).to_real() for part in (first, n - first)]
     return value * (factors[0] * 0.5 if half else factors[0]) * factors[1]
@@ -250,7 +250,7 @@ def log1p(code: LaneBuilder, x: FloatLanes) -> FloatLanes:
 
 
 def log_above_one(code: LaneBuilder, x: Pair, doubled: LaneMask | None = None) -> FloatLanes:
-    """Return log(1 + x) of a pair, and ln 2 more where `doubled`."""
+    """Return log(1 + x) of a pair x, plus ln 2 in the lanes of the mask `doubled`."""
     u, c = two_sum(1.0, x[0])
     k, head, tail = _log_parts(code, u)
     if doubled is not None:
@@ -266,12 +266,12 @@ BASE_10 = (0.30102999566383914, 1.42050232272661e-13), (0.4342944819032518, 1.09
 
 
 def log2(code: LaneBuilder, x: FloatLanes) -> FloatLanes:
-    """Return the logarithm to base 2, with the edges of log."""
+    """Return the logarithm to base 2: -inf for zeros, NaN for negative numbers."""
     return _log_to_base(code, x, *BASE_2)
 
 
 def log10(code: LaneBuilder, x: FloatLanes) -> FloatLanes:
-    """Return the logarithm to base 10, with the edges of log."""
+    """Return the logarithm to base 10: -inf for zeros, NaN for negative numbers."""
     return _log_to_base(code, x, *BASE_10)
 
 
@@ -324,7 +324,7 @@ def _log(code: LaneBuilder, x: FloatLanes) -> Pair:
 
 
 def _is_integer(size: FloatLanes) -> LaneMask:
-    """Return the mask of integers among numbers >= 0; infinity is one."""
+    """Return the mask of lanes with integers, for numbers >= 0; infinity counts as an integer."""
     return ((size + 2.0**52) - 2.0**52).equals(size) | (size >= 2.0**52)
 
 
@@ -346,7 +346,7 @@ def pow(code: LaneBuilder, x: FloatLanes, y: FloatLanes) -> FloatLanes:
 def with_special_cases(code: LaneBuilder, x: FloatLanes, y: FloatLanes, result: FloatLanes) -> FloatLanes:
     """Return x^y from ``result``, which is |x|^y for finite nonzero x; add signs and special cases.
 
-    For |y| beyond 2^65 ``result`` only has to be 0, 1 or infinite.
+    For |y| beyond 2^65 it is enough if ``result`` is 0, 1 or infinite.
     """
     size, y_size = abs(x), abs(y)
     negative = y < 0.0

@@ -68,7 +68,7 @@ def _clamped(x: FloatLanes, bound: float) -> FloatLanes:
 
 
 def _exp_parts(code: LaneBuilder, x: FloatLanes) -> tuple[FloatLanes, FloatLanes]:
-    """Return 2^n, and e^r - 1, with e^x = 2^n + 2^n (e^r - 1)."""
+    """Return 2^n and e^r - 1, for which e^x = 2^n + 2^n (e^r - 1)."""
     shifted = code.fma(x, 1 / math.log(2), _ROUNDER)
     n: IntLanes = shifted.to_bits()
     r = code.fma(-(shifted - _ROUNDER), math.log(2), x)
@@ -187,7 +187,7 @@ def _sinc(code: LaneBuilder, x: FloatLanes) -> FloatLanes:
 def _angle(code: LaneBuilder, y: FloatLanes, x: FloatLanes, obtuse: LaneMask | None) -> FloatLanes:
     """Return the angle of (x, y) in the first quadrant, or where ``obtuse`` is true its supplement.
 
-    Unlike the float64 function, it has no corrections of rounding errors.
+    Unlike the float64 function, this function does not correct rounding errors.
     """
     steep = y > x
     low, high = steep.where(x, y), steep.where(y, x)

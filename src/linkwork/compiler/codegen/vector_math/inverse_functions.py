@@ -1,7 +1,7 @@
 """Inverse circular and hyperbolic functions, and the length of a vector of two components (hypot), in float64.
 
-atan(a/b) for 0 <= a <= b: either of a/b itself or, if that exceeds tan(pi/8), pi/4 plus that of (a - b)/(a + b); a
-minimax polynomial for arguments below tan(pi/8) in magnitude, with a correction for the rounding of the quotient.
+atan(a/b) for 0 <= a <= b: if a/b exceeds tan(pi/8), it is pi/4 + atan((a - b)/(a + b)).  For arguments below tan(pi/8)
+in magnitude atan is a minimax polynomial, with a correction for the rounding of the quotient.
 
 asin and acos: a minimax polynomial up to 1/2, and beyond it asin x = pi/2 - 2 asin sqrt((1 - x)/2).
 
@@ -72,7 +72,7 @@ _HALF = (math.pi, 1.2246467991473532e-16)
 
 
 def _angle(code: LaneBuilder, y: FloatLanes, x: FloatLanes, obtuse: LaneMask | None) -> FloatLanes:
-    """Return the angle of (x, y) in the first quadrant, or where `obtuse` its supplement; not for (0, 0)."""
+    """Return the angle of (x, y) in the first quadrant, or its supplement where `obtuse` is true; not for (0, 0)."""
     steep = y > x
     low, high = steep.where(x, y), steep.where(y, x)
     wide = low > high * 0.41421356237309503
@@ -105,7 +105,7 @@ def atan(code: LaneBuilder, x: FloatLanes) -> FloatLanes:
 def atan2(code: LaneBuilder, y: FloatLanes, x: FloatLanes) -> FloatLanes:
     """Return the angle of (|x|, |y|) in the quadrant of (x, y).
 
-    Both are scaled by a power of two so that quotients of normal numbers are accurate.
+    x and y are scaled by a power of two, so that quotients of normal numbers are accurate.
     """
     across, along = abs(y), abs(x)
     largest = (across > along).where(across, along)

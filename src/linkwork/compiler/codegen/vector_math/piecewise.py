@@ -149,7 +149,7 @@ done:
 
 
 def _decoded(name: str) -> str:
-    """Return instructions for the biased exponent and the integer significand of a double that may be subnormal."""
+    """Return instructions that compute a double's biased exponent and integer significand, also if subnormal."""
     return f"""\
   %{name}.bits = bitcast double %{name} to i64
   %{name}.field = lshr i64 %{name}.bits, 52
@@ -161,7 +161,7 @@ def _decoded(name: str) -> str:
 
 
 def nan_to_num(code: LaneBuilder, x: FloatLanes) -> FloatLanes:
-    """Return x, the largest finite number of its type for infinity, and 0 for NaN."""
+    """Return x if finite; for an infinity the finite number next to it, and 0 for NaN."""
     largest = float(np.finfo(x.real.dtype).max)
     size = abs(x)
     limited = size.equals(math.inf).where(code.number(largest, x.real), size)

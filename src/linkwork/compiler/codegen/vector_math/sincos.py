@@ -54,7 +54,8 @@ def half_square(
     """Return r^2, r^4, and 1 - (r - c)^2/2 as a sum of two numbers.
 
     The sum is accurate for |r| <= pi/4 and c at most half a unit in the last place of r. The rounding error of the
-    first number is exact to twofold precision, without fma by means of the leading 26 bits of r, whose square is exact.
+    first number is computed to twofold precision; without fma this uses the leading 26 bits of r, whose square is
+    exact.
     """
     z = r * r
     z2 = z * z

@@ -1,8 +1,9 @@
 """Sine and cosine of one argument together, in float32.
 
 As in float64: Cody and Waite's reduction for |x| <= 2^13 (cf. `argument_reduction`), Payne and Hanek's beyond, minimax
-polynomials, and a choice by the quadrant. On targets with fused multiply-add, the common range is float32 throughout.
-On others, the argument is reduced in float64, the polynomials are float32, and the last additions are float64.
+polynomials, and a selection by the quadrant. On targets with fused multiply-add, the common range is float32
+throughout. On others, the argument is reduced in float64, the polynomials are float32, and the last additions are
+float64.
 """
 
 from __future__ import annotations
@@ -133,10 +134,10 @@ def _reduced(
 def _far() -> IrFunction:
     """Return a function that gives x - n pi/2 as a double, and n modulo 4, for |x| >= 1 (Payne and Hanek).
 
-    Let |x| = m 2^e with an integer m < 2^24. As in float64, but 128 bits of 2/pi are enough: they give |x| 2/pi modulo
-    4 with 126 fractional bits, too low by less than 2^24 units of the last. No float32 of 1 or more is closer to a
-    multiple of pi/2 than 2^-29.3 (7.729178919452902e28; all were tried), so that at least 2^96 units are left, and the
-    relative error is that of float64 at the end.
+    Let |x| = m 2^e with an integer m < 2^24. The method is that of float64, but 128 bits of 2/pi are enough: they give
+    |x| 2/pi modulo 4 with 126 fractional bits, too low by less than 2^24 units of the last bit. No float32 of 1 or more
+    is closer to a multiple of pi/2 than 2^-29.3 (7.729178919452902e28; all were tried), so that at least 2^96 units are
+    left, and the relative error is that of float64 at the end.
     """
     read = "\n".join(
         f"  %at.{i} = add i64 %first, {i}\n"
