@@ -100,6 +100,8 @@ def test_check_lists_implausible_masses_and_inertias(linkwork, urdf):
         and data["beside"] == []
         and data["assembled"] is True
     )
+    codes = [finding["code"] for finding in data["model"]["findings"]]
+    assert "MESH_MISSING" in codes and all(code in ran.out for code in codes)
 
 
 def test_check_reads_mesh_files_relative_to_the_robots_file(linkwork, urdf, tmp_path):

@@ -50,7 +50,7 @@ may have four digits: joints move by at most 1e-3 [rad, m] to close the loops.
 `@FILE` stands for the numbers of a vector, a pose or limits. The file has the suffix `.json`, `.csv`, `.npz` or `.npy`,
 as Python and other commands write it: a list, an object with a number for each coordinate, or arrays by name, as
 `--output` and `--json` write them. `@FILE:NAME` selects an array. `@FILE:ROW` and `@FILE:NAME:ROW` select a row, and
-`-1` the last one. `NAME=NUMBER` after a file changes coordinates. `@-` reads JSON from standard input.
+`-1` the last one. `NAME=NUMBER` after a file changes coordinates. `@-` reads JSON or a table of numbers from standard input.
 
 ```bash
 linkwork ik robot.urdf --frame hand --pose @grasp.json --output grasp_q.json
@@ -68,6 +68,12 @@ and names of built-in robots. If a robot is on the line, it also completes names
 named configurations, but not those of xacro files, which it does not expand. Put `eval "$(linkwork completion bash)"`
 into `~/.bashrc`, the same with zsh after `compinit` into `~/.zshrc`, and store the script of fish as
 `~/.config/fish/completions/linkwork.fish`.
+
+A script can select findings of `check` by their code, also notes such as `MESH_MISSING`, here with the program jq:
+
+```bash
+linkwork check robot.urdf --json | jq -e 'all(.model.findings[]; .code != "MESH_MISSING")'
+```
 
 """
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 import json
 import sys
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -98,6 +99,19 @@ def test_results_of_a_command_are_read_from_standard_input(monkeypatch, linkwork
     monkeypatch.setattr(sys, "stdin", Pipe())
     ran = linkwork("pose", "--frame", "tool", "--q", "@-", "arm6", "--json")
     assert json.loads(ran.out)["q"] == Q.tolist()
+
+
+def test_tables_of_configurations_are_read_from_standard_input(monkeypatch, linkwork):
+    robot = lw.load("arm6")
+    rows = [Q.tolist(), (0.5 * Q).tolist()]
+    table = "\n".join([",".join(robot.q_names), *(",".join(map(repr, row)) for row in rows)])
+    for text in (table, "\n".join(" ".join(map(repr, row)) for row in rows), json.dumps(rows)):
+        monkeypatch.setattr(sys, "stdin", SimpleNamespace(buffer=io.BytesIO(text.encode())))
+        ran = linkwork("pose", "--frame", "tool", "--q", "@-", "arm6", "--json")
+        np.testing.assert_allclose(json.loads(ran.out)["pose"], robot.pose(np.array(rows), "tool"), rtol=0, atol=1e-14)
+    monkeypatch.setattr(sys, "stdin", SimpleNamespace(buffer=io.BytesIO(b"[1, 2")))
+    ran = linkwork("pose", "--frame", "tool", "--q", "@-", "arm6")
+    assert "--q: cannot read standard input as .json" in ran.err
 
 
 def test_wrong_files_of_values_are_refused_with_a_remedy(files, linkwork):

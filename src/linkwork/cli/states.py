@@ -143,7 +143,7 @@ def configurations_of(robot: Robot, arguments: argparse.Namespace, terminal: Ter
     A table is @FILE of several rows.  Raises CommandError.
     """
     texts = arguments.q or [""]
-    if len(texts) > 1 or not is_file(texts) or texts[0].startswith("@-"):
+    if len(texts) > 1 or not is_file(texts):
         return required_q(robot, arguments, terminal)
     try:
         rows = table_values("--q", texts[0], start_configuration(robot), robot.q_names, "q")

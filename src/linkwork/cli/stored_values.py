@@ -13,6 +13,7 @@ import zipfile
 from collections.abc import Mapping, Sequence
 from io import BytesIO
 from typing import Any
+from weakref import WeakKeyDictionary
 
 import numpy as np
 
@@ -155,16 +156,15 @@ def _one_row(option: str, word: str, values: np.ndarray, row: int | None, *, mat
 def content_of(option: str, file: str, kind: str) -> Any:
     """Return the content of a file: an array, values by name, or a table.  Raises ValueError and CommandError."""
     try:
-        if file == "-":
-            data = sys.stdin.buffer.read(_BUDGET.max_bytes + 1)
-            if len(data) > _BUDGET.max_bytes:
-                raise ValueError(f"{option}: @-: standard input has more bytes than the limit of {_BUDGET.max_bytes}")
-        else:
-            data = read_regular(file, _BUDGET)
+        data = _standard_input(option) if file == "-" else read_regular(file, _BUDGET)
     except ModelError as error:
         raise CommandError(USAGE, f"{option}: {escaped(str(error))}") from error
     except OSError as error:
         raise CommandError(USAGE, f"{option}: cannot read {escaped(file)}: {error.strerror or error}") from error
+    if file == "-":
+        kind, name = "csv" if _is_table(data) else "json", "standard input"
+    else:
+        name = file
     try:
         if kind == "json":
             return json.loads(data)
@@ -173,7 +173,31 @@ def content_of(option: str, file: str, kind: str) -> Any:
         content = np.load(BytesIO(data), allow_pickle=False)
         return content if kind == "npy" else _arrays(content)
     except (ValueError, OSError, EOFError, RecursionError, zipfile.BadZipFile) as error:
-        raise ValueError(f"{option}: cannot read {file} as .{kind}: {error}") from None
+        raise ValueError(f"{option}: cannot read {name} as .{kind}: {error}") from None
+
+
+def _standard_input(option: str) -> bytes:
+    """Return the content of standard input, which is read once.  Raises ValueError for one above the limit."""
+    stream = sys.stdin.buffer
+    if stream not in _inputs:
+        _inputs[stream] = stream.read(_BUDGET.max_bytes + 1)
+    if len(_inputs[stream]) > _BUDGET.max_bytes:
+        raise ValueError(f"{option}: @-: standard input has more bytes than the limit of {_BUDGET.max_bytes}")
+    return _inputs[stream]
+
+
+_inputs: WeakKeyDictionary[Any, bytes] = WeakKeyDictionary()
+
+
+def _is_table(data: bytes) -> bool:
+    """Return True for a text that is not JSON, and does not begin as an array, an object or a string of JSON."""
+    if data.lstrip()[:1] in (b"", b"[", b"{", b'"'):
+        return False
+    try:
+        json.loads(data)
+    except ValueError:
+        return True
+    return False
 
 
 def _arrays(archive: Any) -> dict[str, Any]:

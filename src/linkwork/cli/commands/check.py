@@ -84,7 +84,8 @@ def _checked(arguments: argparse.Namespace, file: str, terminal: Terminal) -> tu
     if arguments.json:
         about = {"file": robot.tree.source, "floating_base": floats(robot)}
         repairs = [issue_data(issue) for issue in robot.report.warnings]
-        data = {**about, **mobility_data(result), "beyond_limits": beyond, "repairs": repairs, "model": model.as_dict()}
+        data = {**about, **mobility_data(result), "beyond_limits": beyond, "repairs": repairs}
+        data |= {"model": _with_repairs(model, robot).as_dict()}
         data |= {"beside": [comparison.as_dict() for comparison in beside]}
     else:
         columns = columns_of(terminal.out)
