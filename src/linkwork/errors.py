@@ -214,7 +214,7 @@ class SingularInertiaError(ValueError):
             )
         return (
             f"joint {self.joint!r} moves bodies without inertia, so its acceleration is not determined: "
-            f"give a link after it a mass, or lock the joint"
+            f"give a link after it a mass, of 1e-6 kg for example, also where a loop determines the joint, or lock it"
         )
 
 

@@ -50,7 +50,8 @@ may have four digits: joints move by at most 1e-3 [rad, m] to close the loops.
 `@FILE` stands for the numbers of a vector, a pose or limits. The file has the suffix `.json`, `.csv`, `.npz` or `.npy`,
 as Python and other commands write it: a list, an object with a number for each coordinate, or arrays by name, as
 `--output` and `--json` write them. `@FILE:NAME` selects an array. `@FILE:ROW` and `@FILE:NAME:ROW` select a row, and
-`-1` the last one. `NAME=NUMBER` after a file changes coordinates. `@-` reads JSON or a table of numbers from standard input.
+`-1` the last one. `NAME=NUMBER` after a file changes coordinates. `@-` reads JSON
+or a table of numbers from standard input.
 
 ```bash
 linkwork ik robot.urdf --frame hand --pose @grasp.json --output grasp_q.json

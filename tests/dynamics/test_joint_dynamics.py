@@ -131,6 +131,11 @@ def test_rotor_inertia_and_gear_ratio_set_the_armature() -> None:
     assert robot.with_joint_dynamics(rotor_inertia={"elbow": 2e-4}).joint("elbow").armature.tolist() == [0.5]
     with pytest.raises(TypeError, match="joint 'elbow': expected armature or rotor_inertia, got both"):
         ARM.with_joint_dynamics(armature={"elbow": 1.0}, rotor_inertia={"elbow": 1.0})
+    hinge = lw.joints.Revolute((0.0, 0.6, 0.8))
+    assert lw.Joint.of(hinge, rotor_inertia=1e-4, gear_ratio=-50).armature.tolist() == [0.25]
+    assert lw.Joint.of(hinge, armature=0.3, gear_ratio=50).armature.tolist() == [0.3]
+    with pytest.raises(TypeError, match="expected armature or rotor_inertia, got both"):
+        lw.Joint.of(hinge, armature=0.3, rotor_inertia=1e-4)
 
 
 def test_with_joint_dynamics_does_not_apply_scalars_to_floating_joints() -> None:

@@ -153,20 +153,16 @@ class ResistanceMethods(RobotBase):
 def _with_passive(joint: Joint, values: dict[str, Any]) -> Joint:
     """Return the joint with the passive parameters in ``values`` replaced."""
     caller, nv = joint.name, joint.nv
-    if "rotor_inertia" in values and "armature" in values:
-        raise TypeError(f"joint {caller!r}: expected armature or rotor_inertia, got both")
     result: dict[str, Any] = {key: getattr(joint, key) for key in DRIVE}
+    if "rotor_inertia" in values:
+        del result["armature"]
     changes: dict[str, Any] = {}
     for key in ("damping", "friction"):
         if key in values:
             changes[key] = dof_values(caller, key, values[key], nv, least=0.0, infinite=False)
     dry = np.asarray(changes.get("friction", joint.friction))
     result["static_friction"] = np.where(joint.static_friction == joint.friction, dry, joint.static_friction)
-    result |= {key: value for key, value in values.items() if key in DRIVE}
-    if "rotor_inertia" in values:
-        rotor = dof_values(caller, "rotor_inertia", values["rotor_inertia"], nv, least=0.0, infinite=False)
-        ratio = dof_values(caller, "gear_ratio", result["gear_ratio"], nv, infinite=False)
-        result["armature"] = ratio * ratio * rotor
+    result |= {key: value for key, value in values.items() if key in (*DRIVE, "rotor_inertia")}
     return replace(joint, **changes, **read_drive(caller, joint.type, dry, result))
 
 

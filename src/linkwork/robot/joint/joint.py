@@ -129,6 +129,7 @@ class Joint(LinkMethods, ResistanceEditing, metaclass=WithForeignNames):
         friction_velocity: ArrayLike = FRICTION_VELOCITY,
         armature: ArrayLike = 0.0,
         gear_ratio: ArrayLike = 1.0,
+        rotor_inertia: ArrayLike | None = None,
         stiffness: ArrayLike = 0.0,
         rest: ArrayLike | None = None,
         mimic: str | tuple[str, float] | tuple[str, float, float] | Following | None = None,
@@ -144,12 +145,16 @@ class Joint(LinkMethods, ResistanceEditing, metaclass=WithForeignNames):
                 default.
             damping, friction, static_friction, friction_velocity, armature, gear_ratio, stiffness, rest: numbers or
                 arrays, in the units of the fields of these names.  By default static friction is equal to the
-                friction, and ``rest`` is the joint's zero configuration.
+                friction, and ``rest`` is the joint's zero configuration.  The armature is the inertia at the joint;
+                the gear ratio does not change it.
+            rotor_inertia: inertia of a rotor about its own axis [kg·m², kg], instead of ``armature``, which becomes
+                N² · rotor_inertia with the gear ratio N.
             mimic: the joint that it follows, or (joint, ratio, offset): q = ratio · q_joint + offset, with ratio 1 and
                 offset 0 by default.
 
         Raises ValueError for wrong sizes, invalid names, lower bounds above upper bounds, negative values that must
-        not be negative, and poses that are not rigid (within 1e-6); TypeError for an invalid joint type or mimic.
+        not be negative, and poses that are not rigid (within 1e-6); TypeError for an invalid joint type or mimic, and
+        for an armature beside a rotor inertia.
         """
         if not isinstance(type, JointType):
             raise TypeError(
@@ -164,7 +169,14 @@ class Joint(LinkMethods, ResistanceEditing, metaclass=WithForeignNames):
         high = dof_values(name, "upper", inf if upper is None else upper, nq)
         check_order(name, low, high)
         dry = dof_values(name, "friction", friction, nv, least=0.0, infinite=False)
-        drive = {"armature": armature, "gear_ratio": gear_ratio, "stiffness": stiffness, "rest": rest}
+        default = rotor_inertia is not None and not np.any(armature)
+        drive = {
+            "armature": None if default else armature,
+            "rotor_inertia": rotor_inertia,
+            "gear_ratio": gear_ratio,
+            "stiffness": stiffness,
+            "rest": rest,
+        }
         drive |= {"static_friction": static_friction, "friction_velocity": friction_velocity}
         return cls(
             name,

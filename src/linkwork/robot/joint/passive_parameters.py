@@ -34,10 +34,12 @@ DRIVE = ("armature", "gear_ratio", "stiffness", "rest", "static_friction", "fric
 def read_drive(name: str, type: JointType, friction: np.ndarray, values: dict[str, Any]) -> dict[str, Any]:
     """Return the armature, gear ratio, stiffness, rest, static friction and friction velocity of a joint.
 
-    They are arrays by name, from numbers or arrays; None, or a missing name, means the default.
+    They are arrays by name, from numbers or arrays; None, or a missing name, means the default.  A ``rotor_inertia``
+    J behind the gear ratio N gives the armature N² J.
 
-    Raises ValueError, with the joint's name, for negative or non-finite values, a zero gear ratio or friction
-    velocity, static friction below kinetic friction, and an invalid rest configuration.
+    Raises TypeError for an armature beside a rotor inertia.  Raises ValueError, with the joint's name, for negative or
+    non-finite values, a zero gear ratio or friction velocity, static friction below kinetic friction, and an invalid
+    rest configuration.
     """
     nv = type.nv
     default = {"armature": 0.0, "gear_ratio": 1.0, "stiffness": 0.0, "friction_velocity": FRICTION_VELOCITY}
@@ -46,6 +48,12 @@ def read_drive(name: str, type: JointType, friction: np.ndarray, values: dict[st
         key: dof_values(name, key, value, nv, least=-np.inf if key == "gear_ratio" else 0.0, infinite=False)
         for key, value in stated.items()
     }
+    rotor = values.get("rotor_inertia")
+    if rotor is not None:
+        if values.get("armature") is not None:
+            raise TypeError(f"joint {name!r}: expected armature or rotor_inertia, got both")
+        rotor = dof_values(name, "rotor_inertia", rotor, nv, least=0.0, infinite=False)
+        result["armature"] = fixed_array(result["gear_ratio"] ** 2 * rotor)
     static = values.get("static_friction")
     static = friction if static is None else dof_values(name, "static_friction", static, nv, least=0.0, infinite=False)
     result |= {"rest": rest_values(name, type, values.get("rest")), "static_friction": fixed_array(static)}
