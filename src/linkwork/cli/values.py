@@ -235,7 +235,7 @@ def table_values(
     """Return the vectors of all rows of @FILE as `chosen_values` returns one; None for one row, or a selected one."""
     key = option.removeprefix("--").replace("-", "_")
     rows = stored_rows(option, word, dict.fromkeys((key, symbol)), names)
-    return rows and [_coordinates(option, row, defaults, names, symbol) for row in rows]
+    return None if rows is None else [_coordinates(option, row, defaults, names, symbol) for row in rows]
 
 
 def _coordinates(

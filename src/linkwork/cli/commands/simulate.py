@@ -231,7 +231,8 @@ def _stands(robot: Robot, arguments: argparse.Namespace) -> bool:
 def _mobility(robot: Robot, target: np.ndarray) -> np.ndarray:
     """Return the rows and columns of the inverse mass matrix of the actuated velocities, with armatures."""
     acting, _ = _velocities(robot)
-    return _inverse_mass_matrix(robot, target)[np.ix_(acting, acting)]
+    result: np.ndarray = _inverse_mass_matrix(robot, target)[np.ix_(acting, acting)]
+    return result
 
 
 def _inverse_mass_matrix(robot: Robot, q: np.ndarray) -> np.ndarray:
