@@ -17,7 +17,7 @@ import numpy as np
 import pytest
 
 import linkwork as lw
-from linkwork._util import foreign_names
+from linkwork._util import foreign_names, own_code
 from linkwork._util.foreign_names import (
     CLASS_REMEDIES,
     CLASSES,
@@ -220,6 +220,7 @@ def test_attribute_error_of_a_foreign_name_suggests_an_existing_attribute() -> N
 
 
 def test_name_of_an_internal_module_has_a_hint_and_is_imported_all_the_same(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(own_code, "_replaced", {})
     monkeypatch.delattr(lw.control, "mpc", raising=False)
     with pytest.raises(AttributeError, match="ModelPredictiveController is model predictive control"):
         _ = lw.control.mpc
