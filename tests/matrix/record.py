@@ -57,15 +57,17 @@ def write(record: Record) -> None:
 _HEAD = """\
 # Every verb on every kind of robot
 
-A *verb* is a function that takes a robot. A *kind* is a robot with some feature: a joint type, a loop that a joint type
-closes, a constraint, a motor on some joints. Each pair of a verb and a kind is a cell of a table. A program fills the
-table, and a test compares it with this page. In each cell the verb *works*, *refuses*, or is *not meaningful*:
+A *verb* is a method, function or class of linkwork that uses a robot. A *kind* is a kind of robot with one feature: a
+joint type, a loop that is closed by a joint type, a constraint, motors on some of its joints. The page has a result for
+each verb on each kind of robot. A program computes these results, and a test compares them with this page. On each kind
+of robot the verb *works*, *refuses*, or is *not meaningful*:
 
-- *works*: the verb's identity, stated below, holds on the robot;
-- *refuses*: the verb raises an error that names the feature and a way out;
-- *not meaningful*: the verb asks about something that the robot does not have, such as motions of a post.
+- *works*: the sentence after the verb is true for this robot; it states an identity that a test verifies;
+- *refuses*: the verb raises an error that names the feature and a remedy;
+- *not meaningful*: the verb needs something that the robot does not have, such as motions of a robot without joints.
 
-The identities are checks of combinations. Other tests compare each function with independent references.
+An entry "contract of X" is the check that the class X satisfies its interface. Other tests compare each function with
+independent references.
 """
 
 
@@ -80,7 +82,13 @@ def page(record: Record) -> str:
                 counts[family_of(kind)][_short(text)] += 1
         cells = [f"{c[WORKS]} / {c['refuses']} / {c[NOT_MEANINGFUL]}" for c in counts.values()]
         lines.append(_row("all" if subject is None else subject, *cells))
-    lines += ["", "The numbers are cells that work, refuse, and are not meaningful.", "", "## Kinds", ""]
+    lines += [
+        "",
+        "Each entry has three numbers of kinds of robots and verbs: works / refuses / not meaningful.",
+        "",
+        "## Kinds",
+        "",
+    ]
     for family in FAMILIES:
         lines += [f"- {family}: {', '.join(kind for kind in KINDS if family_of(kind) == family)}"]
     for subject in subjects:
@@ -99,7 +107,8 @@ def page(record: Record) -> str:
 def _described(name: str, outcomes: Mapping[str, str], subject: str) -> list[str]:
     verb = VERBS[name]
     counts = Counter(_short(text) for text in outcomes.values())
-    head = f"- **{name}** works on {counts[WORKS]} of {len(outcomes) - counts[NOT_MEANINGFUL]} kinds."
+    holds = "holds" if name.startswith("contract of") else "works"
+    head = f"- **{name}** {holds} on {counts[WORKS]} of {len(outcomes) - counts[NOT_MEANINGFUL]} kinds of robot."
     lines = [head if subject == "functions" else f"{head} {verb.identity}"]
     refused: dict[str, list[str]] = {}
     for kind, text in outcomes.items():

@@ -83,7 +83,7 @@ SENSORS: dict[str, Callable[[Kind], simulation.Sensor]] = {
 for _name, _task in TASKS.items():
 
     def _check_task(kind: Kind, make: Callable[[Kind], ik.Task] = _task) -> None:
-        """The task keeps its contract: rows, rates and biases are those of differences."""
+        """The task's Jacobian rows, rates and biases equal finite differences of its errors."""
         robot = kind.shaped if make is TASKS["ClearanceTask"] else kind.robot
         _passes(ik.check_task(make(kind), robot))
 
@@ -92,7 +92,7 @@ for _name, _task in TASKS.items():
 for _name, _feature in FEATURES.items():
 
     def _check_feature(kind: Kind, make: Callable[[Kind], optimal.Feature] = _feature) -> None:
-        """The feature keeps its contract: Jacobians are those of differences."""
+        """The feature's Jacobians equal finite differences of its values."""
         robot = kind.shaped if make is FEATURES["Clearance"] else kind.robot
         _passes(optimal.check_feature(make(kind), robot))
 
@@ -101,7 +101,7 @@ for _name, _feature in FEATURES.items():
 for _name, _sensor in SENSORS.items():
 
     def _check_sensor(kind: Kind, make: Callable[[Kind], simulation.Sensor] = _sensor) -> None:
-        """The sensor keeps its contract: compiled readings are those on arrays."""
+        """Readings of the sensor in a compiled function equal its readings on arrays."""
         _passes(simulation.check_sensor(make(kind), kind.robot, q=kind.q))
 
     verb(f"simulation.{_name}", "simulation.check_sensor", needs=_has_joints, name=f"contract of {_name}")(

@@ -51,34 +51,34 @@ def _gain(kind: Kind) -> float:
 
 @verb("control.PD", needs=_has_joints)
 def pd(kind: Kind) -> None:
-    """A robot at its target stays nearer to it than one that falls."""
+    """A robot that starts at its target stays nearer to the target than a robot without control, which falls."""
     law = control.PD(kind.robot, kp=_gain(kind), kd=0.2 * _gain(kind), feedforward="gravity")
     _stays(kind, _run(kind, law, {"target_q": kind.q}), 0.3)
 
 
 @verb("control.PID", needs=_has_joints)
 def pid(kind: Kind) -> None:
-    """A robot at its target stays nearer to it than one that falls."""
+    """A robot that starts at its target stays nearer to the target than a robot without control, which falls."""
     law = control.PID(kind.robot, kp=_gain(kind), ki=_gain(kind), kd=0.2 * _gain(kind), dt=1e-3, feedforward="gravity")
     _stays(kind, _run(kind, law, {"target_q": kind.q}), 0.3)
 
 
 @verb("control.ComputedTorque", needs=_has_joints)
 def computed_torque(kind: Kind) -> None:
-    """A robot at its target stays there."""
+    """A robot that starts at its target stays at the target."""
     _stays(kind, _run(kind, control.ComputedTorque(kind.robot, kp=100.0), {"target_q": kind.q}), 0.05)
 
 
 @verb("control.JointImpedance", needs=_has_joints)
 def joint_impedance(kind: Kind) -> None:
-    """A robot at its target stays there."""
+    """A robot that starts at its target stays at the target."""
     law = control.JointImpedance(kind.robot, stiffness=_gain(kind), damping=0.2 * _gain(kind))
     _stays(kind, _run(kind, law, {"target_q": kind.q}), 0.05)
 
 
 @verb("control.Impedance", needs=_has_joints)
 def impedance(kind: Kind) -> None:
-    """A frame at its target stays there."""
+    """A frame that starts at its target stays at the target."""
     law = control.Impedance(kind.robot, kind.frame, stiffness=10.0 * kind.robot.mass, damping=kind.robot.mass)
     _frame_stays(kind, law, {"target": kind.robot.pose(kind.q, kind.frame)})
 
@@ -95,21 +95,21 @@ def _frame_stays(kind: Kind, law: Any, constants: Any, duration: float = 0.05) -
 
 @verb("control.OperationalSpace", needs=_has_joints)
 def operational_space(kind: Kind) -> None:
-    """A frame at its target stays there."""
+    """A frame that starts at its target stays at the target."""
     law = control.OperationalSpace(kind.robot, ik.PositionTask(kind.frame))
     _frame_stays(kind, law, {kind.frame: np.asarray(kind.robot.pose(kind.q, kind.frame))[:3, 3]})
 
 
 @verb("control.WholeBody", needs=_has_joints)
 def whole_body(kind: Kind) -> None:
-    """A robot whose posture is at its target stays there."""
+    """A robot that starts at the target of its posture task stays at the target."""
     law = control.WholeBody(kind.robot, [ik.PostureTask()])
     _stays(kind, _run(kind, law, {"posture_q": kind.q}, 0.02), 0.05)
 
 
 @verb("control.Admittance", needs=_has_joints)
 def admittance(kind: Kind) -> None:
-    """A robot at its target that nothing pushes stays there."""
+    """A robot at its target stays at the target if no external force acts on it."""
     inner = control.ComputedTorque(kind.robot, kp=100.0)
     law = control.Admittance(inner, inertia=1.0, damping=20.0, stiffness=100.0, dt=1e-3)
     zeros = np.zeros(kind.robot.nv)
@@ -118,14 +118,14 @@ def admittance(kind: Kind) -> None:
 
 @verb("control.HybridForcePosition", needs=_has_joints)
 def hybrid_force_position(kind: Kind) -> None:
-    """A frame without a desired force stays at its position."""
+    """A frame without a desired force stays at its initial position."""
     law = control.HybridForcePosition(kind.robot, kind.frame, "z", motion_axes=("x",))
     _frame_stays(kind, law, {"target": kind.robot.pose(kind.q, kind.frame), "force": [0.0]}, 0.02)
 
 
 @verb("control.lqr_about_state", "control.LQRController", needs=_moves)
 def lqr_about_state(kind: Kind) -> None:
-    """A robot that starts at the rest stays there, if its motors can hold it."""
+    """A robot that starts at an equilibrium stays at it if its motors can hold it."""
     law = control.lqr_about_state(kind.robot, kind.q, dt=1e-3)
     run = kind.robot.simulate(kind.q, controller=law, duration=0.02)
     assert np.isfinite(run.q).all()
@@ -136,7 +136,7 @@ def lqr_about_state(kind: Kind) -> None:
 
 @verb("control.linear_model", "control.StateSpace", needs=_moves)
 def linear_model(kind: Kind) -> None:
-    """A E = E A_z and B = E B_z: deviations x = E z that constraints permit have ẋ = A x + B u, ż = A_z z + B_z u."""
+    """A E = E A_z and B = E B_z for ẋ = A x + B u, ż = A_z z + B_z u and the permitted deviations x = E z."""
     robot = kind.robot
     model = control.linear_model(robot, kind.q, inputs=robot.v_names, outputs=["q", "v"], passive=False)
     A, B = robot.linearize(kind.q, model.v, model.tau, passive=False)
@@ -146,7 +146,7 @@ def linear_model(kind: Kind) -> None:
 
 @verb("control.lqr_about_trajectory", "control.TVLQRController", needs=_moves)
 def lqr_about_trajectory(kind: Kind) -> None:
-    """A robot that starts on a motion follows it, if its motors can hold it."""
+    """A robot that starts on a trajectory follows the trajectory if its motors can hold the robot."""
     path = kind.robot.spline([0.0, 0.2], (kind.q, kind.moved(0.01)), boundary="clamped")
     law = control.lqr_about_trajectory(kind.robot, path)
     run = kind.robot.simulate(kind.q, controller=law, duration=0.1)
@@ -159,7 +159,7 @@ def lqr_about_trajectory(kind: Kind) -> None:
 
 @verb("optimal.TrajectoryProblem.controller", "control.ModelPredictiveController", needs=_has_joints)
 def model_predictive_control(kind: Kind) -> None:
-    """A robot at a rest, which is the goal, stays there under the command."""
+    """A robot that starts at rest at the goal stays at the goal under the controller's commands."""
     from linkwork import optimal
 
     problem = optimal.TrajectoryProblem(kind.robot, num_steps=6, duration=0.3)
@@ -172,6 +172,6 @@ def model_predictive_control(kind: Kind) -> None:
 
 @verb("control.check_controller", needs=_has_joints)
 def check_controller(kind: Kind) -> None:
-    """The contract holds for computed torque."""
+    """The function `check_controller` passes for computed torque."""
     report = control.check_controller(control.ComputedTorque(kind.robot, kp=100.0, kd=20.0))
     assert report.success, " ".join(str(line) for line in report.failures)[:250]

@@ -35,25 +35,25 @@ def _written(kind: Kind, ending: str, write: str) -> None:
 
 @verb("to_urdf")
 def to_urdf(kind: Kind) -> None:
-    """The robot of the written file has the same poses and inertia, or the writer names what it leaves out."""
+    """The robot of the written file has the same poses and inertias, or the writer names the content that it omits."""
     _written(kind, "urdf", "to_urdf")
 
 
 @verb("to_sdf")
 def to_sdf(kind: Kind) -> None:
-    """The robot of the written file has the same poses and inertia, or the writer names what it leaves out."""
+    """The robot of the written file has the same poses and inertias, or the writer names the content that it omits."""
     _written(kind, "sdf", "to_sdf")
 
 
 @verb("to_mjcf")
 def to_mjcf(kind: Kind) -> None:
-    """The robot of the written file has the same poses and inertia, or the writer names what it leaves out."""
+    """The robot of the written file has the same poses and inertias, or the writer names the content that it omits."""
     _written(kind, "xml", "to_mjcf")
 
 
 @verb("save", "load")
 def save(kind: Kind) -> None:
-    """A saved robot is loaded as the same robot."""
+    """A robot that is saved and loaded equals the original robot."""
     with tempfile.TemporaryDirectory() as folder:
         kind.robot.save(Path(folder) / "robot.json")
         again = lw.load(Path(folder) / "robot.json")
@@ -64,14 +64,14 @@ def save(kind: Kind) -> None:
 
 @verb("save_loops", "loops_document", "with_loops_document", needs=lambda kind: bool(kind.robot.constraints))
 def files_of_loops(kind: Kind) -> None:
-    """A document of loops names every constraint."""
+    """The text of the loops file names every constraint."""
     text = kind.robot.loops_document()
     assert all(constraint.name.partition(":")[0] in text for constraint in kind.robot.constraints)
 
 
 @verb("srdf_document", "with_srdf_document", "to_srdf")
 def srdf(kind: Kind) -> None:
-    """Pairs and configurations of the written document are those of the robot."""
+    """The collision pairs and configurations of the written document equal the robot's."""
     robot = kind.shaped.with_named_configuration("home", kind.q)
     text = robot.srdf_document()
     assert kind.robot.name in text
@@ -84,7 +84,7 @@ def srdf(kind: Kind) -> None:
 
 @verb("with_joint_limits_document")
 def files_of_limits(kind: Kind) -> None:
-    """A document of limits changes those of the joints with one coordinate that it names."""
+    """A document of limits changes the limits of the joints that it names, which have one coordinate each."""
     names = [joint.name for joint in kind.robot.joints if joint.type.nv == 1]
     limits = {name: {"max_velocity": 1.0 + k, "max_effort": 2.0 + k} for k, name in enumerate(names)}
     robot = kind.robot.with_joint_limits_document(json.dumps({"joint_limits": limits}))
@@ -97,7 +97,7 @@ def files_of_limits(kind: Kind) -> None:
 
 @verb("Robot.__reduce__")
 def pickles(kind: Kind) -> None:
-    """A pickled robot is the same robot."""
+    """A robot that is pickled and unpickled equals the original robot."""
     again = pickle.loads(pickle.dumps(kind.robot))
     _same(kind, again)
     assert np.array_equal(again.neutral(), kind.robot.neutral())

@@ -50,7 +50,7 @@ def _moves(kind: Kind) -> bool:
 
 
 def _check(name: str, kind: Kind) -> None:
-    """Rates along a motion equal central differences of the function; each sample equals that of its batch."""
+    """Rates along a motion equal central differences of the function; single results equal those of a batch."""
     row, tree = ROBOT[name], kind.robot.tree
     requested_function: Any = name
     if name in _REDUCED:

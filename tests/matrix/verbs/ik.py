@@ -28,7 +28,7 @@ def _limits_hold(kind: Kind, q: np.ndarray) -> None:
 
 @verb("inverse_kinematics", needs=_has_joints)
 def inverse_kinematics(kind: Kind) -> None:
-    """The pose of a nearby configuration is reached from q, near that start, within limits and constraints."""
+    """From q, the pose of a configuration near q is reached by a solution near q, within limits and constraints."""
     goal = kind.moved(0.05)
     X = kind.robot.pose(goal, kind.frame)
     solution = kind.robot.inverse_kinematics(X, kind.frame, q_init=kind.q)
@@ -42,7 +42,7 @@ def inverse_kinematics(kind: Kind) -> None:
 
 @verb("inverse_kinematics", needs=_has_joints)
 def inverse_kinematics_of_a_batch(kind: Kind) -> None:
-    """Poses of a batch are found as single ones are."""
+    """All poses of a batch are reached, and the solutions satisfy the constraints."""
     X = np.stack([kind.robot.pose(kind.moved(0.05, seed), kind.frame) for seed in (2, 3)])
     solution = kind.robot.inverse_kinematics(X, kind.frame, q_init=kind.q)
     assert np.all(solution.success), str(solution.status)
@@ -52,7 +52,7 @@ def inverse_kinematics_of_a_batch(kind: Kind) -> None:
 
 @verb("inverse_kinematics", needs=_has_joints)
 def inverse_kinematics_out_of_reach(kind: Kind) -> None:
-    """A pose far away is reported, by its status, and the result is finite."""
+    """The status reports a pose that is out of reach, and the result is finite."""
     X = np.array(kind.robot.pose(kind.q, kind.frame), dtype=float)
     X[:3, 3] += 1e4 * max(1.0, kind.size)
     solution = kind.robot.inverse_kinematics(X, kind.frame, q_init=kind.q)
@@ -85,7 +85,7 @@ def _solve_task(name: str, kind: Kind) -> None:
 for _task in ("PositionTask", "OrientationTask", "CenterOfMassTask", "AlignTask", "PostureTask"):
 
     def _check(kind: Kind, name: str = _task) -> None:
-        """A task whose target is that of a configuration nearby is solved, within limits and constraints."""
+        """A task whose target is its value in a nearby configuration is solved within limits and constraints."""
         _solve_task(name, kind)
 
     verb("ik_problem", f"ik.{_task}", needs=_has_joints, name=f"ik problem of {_task}")(_check)
@@ -93,7 +93,7 @@ for _task in ("PositionTask", "OrientationTask", "CenterOfMassTask", "AlignTask"
 
 @verb("velocity_for", "ik.PoseTask", needs=_has_joints)
 def velocity_for(kind: Kind) -> None:
-    """Steps towards a pose nearby satisfy the constraints' rates and motion limits, and reach it."""
+    """Velocity steps toward a nearby pose satisfy the velocity constraints and motion limits, and reach the pose."""
     goal = kind.moved(0.03)
     X = kind.robot.pose(goal, kind.frame)
     q, before = kind.q, _distance(kind, kind.q, X)
@@ -130,7 +130,7 @@ def _rank(kind: Kind) -> int:
 
 @verb("track_cartesian_path", "motion.TrackedPath", "motion.pose_spline", needs=_moves)
 def track_cartesian_path(kind: Kind) -> None:
-    """A frame's path between two configurations is followed, its configurations satisfy constraints and limits."""
+    """A frame follows its path between two configurations, and all configurations satisfy constraints and limits."""
     middle, end = kind.moved(0.03), kind.moved(0.06)
     poses = [np.asarray(kind.robot.pose(q, kind.frame)) for q in (kind.q, middle, end)]
     if np.abs(poses[-1] - poses[0]).max() < 1e-9:
@@ -152,7 +152,7 @@ def track_cartesian_path(kind: Kind) -> None:
 
 @verb("inverse_kinematics_path", needs=lambda kind: kind.robot.nv and all(c.holonomic for c in kind.robot.constraints))
 def inverse_kinematics_path(kind: Kind) -> None:
-    """The poses of a path of configurations are reached one after another without a jump."""
+    """The poses of a path of configurations are reached in their order, without jumps of joints."""
     path = [kind.q, kind.moved(0.02), kind.moved(0.04)]
     X = np.stack([kind.robot.pose(q, kind.frame) for q in path])
     path_solution = kind.robot.inverse_kinematics_path(X, kind.frame, q_init=kind.q)
@@ -163,6 +163,6 @@ def inverse_kinematics_path(kind: Kind) -> None:
 
 @verb("closed_form", needs=_has_joints)
 def closed_form(kind: Kind) -> None:
-    """Solutions in closed form have the pose, and the configuration is one of them."""
+    """All closed-form solutions have the pose, and the configuration that defined the pose is one of them."""
     solver = kind.robot.closed_form(kind.frame)
     assert str(solver)

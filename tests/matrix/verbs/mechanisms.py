@@ -28,7 +28,7 @@ def _has_driver(kind: Kind) -> bool:
 
 @verb("assemble", needs=_is_mechanism)
 def assemble(kind: Kind) -> None:
-    """An assembly from beside the constraints satisfies them; an assembled configuration stays."""
+    """Assembly from a violation of the constraints satisfies them; it does not change an assembled configuration."""
     start = kind.robot.integrate(kind.q, 0.02 * np.random.default_rng(0).normal(size=kind.robot.nv))
     assembled = kind.robot.assemble(start)
     assert assembled.success
@@ -38,7 +38,7 @@ def assemble(kind: Kind) -> None:
 
 @verb("assemble", needs=_is_mechanism)
 def assemble_a_batch(kind: Kind) -> None:
-    """A batch has the configurations of its states."""
+    """Assembly of a batch equals assembly of each state."""
     starts = np.stack([kind.q, kind.moved()])
     assembled = kind.robot.assemble(starts)
     close(assembled.q[1], kind.robot.assemble(starts[1]).q, 1e-9, "second state")
@@ -46,7 +46,7 @@ def assemble_a_batch(kind: Kind) -> None:
 
 @verb("project", needs=_is_mechanism)
 def project(kind: Kind) -> None:
-    """The projected velocity satisfies the constraints and is projected onto itself."""
+    """A projected velocity satisfies the constraints, and a second projection does not change it."""
     start = kind.robot.integrate(kind.q, 0.01 * np.random.default_rng(0).normal(size=kind.robot.nv))
     q, v = kind.robot.project(start, np.random.default_rng(1).normal(size=kind.robot.nv))
     holds(kind, q)
@@ -58,20 +58,20 @@ def project(kind: Kind) -> None:
 
 @verb("mobility")
 def mobility(kind: Kind) -> None:
-    """The degrees of freedom are those of the constraint Jacobian's null space."""
+    """The number of degrees of freedom is the dimension of the constraint Jacobian's null space."""
     assert kind.robot.mobility(kind.q, **kind.timed).dof == kind.dof
 
 
 @verb("integrability", needs=_is_mechanism)
 def integrability(kind: Kind) -> None:
-    """The degrees of freedom of configurations are at least those of velocities."""
+    """The configurations have at least as many degrees of freedom as the velocities."""
     report = kind.robot.integrability(kind.q)
     assert str(report)
 
 
 @verb("branches", needs=lambda kind: _has_driver(kind) and kind.dof == 1)
 def branches(kind: Kind) -> None:
-    """The configuration with its driver held is one of the branches, and all satisfy the constraints."""
+    """All branches satisfy the constraints, and the configuration with the driver's value is one of them."""
     name, at = _driver(kind)
     result = kind.robot.branches({name: float(kind.q[at])}, num_starts=16)
     holds(kind, result.q)
@@ -81,7 +81,7 @@ def branches(kind: Kind) -> None:
 
 @verb("drive_mechanism", needs=lambda kind: _has_driver(kind) and kind.dof == 1 and not kind.timed)
 def drive_mechanism(kind: Kind) -> None:
-    """Driven motion starts at q, satisfies the constraints, has the driver's values and the rates of its positions."""
+    """A driven motion starts at q, satisfies the constraints, and has the driver's values and consistent velocities."""
     name, at = _driver(kind)
     step = 1e-3
     values = kind.q[at] + np.arange(-3, 4) * step
@@ -96,7 +96,7 @@ def drive_mechanism(kind: Kind) -> None:
 
 @verb("minimal_coordinates", needs=lambda kind: _is_mechanism(kind) and kind.dof > 0)
 def minimal_coordinates(kind: Kind) -> None:
-    """Forward dynamics in minimal coordinates, expanded, are constrained forward dynamics."""
+    """Accelerations in minimal coordinates, expanded to all joints, equal constrained forward dynamics."""
     small = kind.robot.minimal_coordinates(q=kind.q)
     assert small.dof == kind.dof
     y, u = small.coordinates_of(kind.q), small.speeds_of(kind.v)
@@ -137,7 +137,7 @@ def _spring_force(kind: Kind, q: np.ndarray) -> np.ndarray:
 
 @verb("determinate_joint_wrenches", "determinate_constraint_forces", needs=_is_mechanism)
 def determinate_forces(kind: Kind) -> None:
-    """Determinate forces are those with zero indeterminacy."""
+    """Constraint forces are determinate exactly if their indeterminacy is zero up to rounding."""
     result = np.asarray(kind.robot.determinate_constraint_forces(kind.q, **kind.timed))
     free = np.asarray(kind.robot.constraint_force_indeterminacy(kind.q, **kind.timed))
     assert np.array_equal(result.astype(bool), free < 1e-6 * (1.0 + free.max(initial=0.0)))

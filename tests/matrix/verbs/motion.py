@@ -36,14 +36,14 @@ def _check_motion(kind: Kind, result: motion.Trajectory, ends: tuple[np.ndarray,
 
 @verb("spline", "motion.spline")
 def spline(kind: Kind) -> None:
-    """A spline passes its configurations and satisfies constraints between them."""
+    """A spline passes through its configurations, and satisfies the constraints between them."""
     points = (kind.q, kind.moved(0.05), kind.moved(0.1))
     _check_motion(kind, kind.robot.spline([0.0, 1.0, 2.0], points), points)
 
 
 @verb("profile", "motion.profile", needs=_moves)
 def profile(kind: Kind) -> None:
-    """A profile between configurations satisfies constraints and its limits."""
+    """A profile between two configurations satisfies the constraints and its limits."""
     points = (kind.q, kind.moved(0.1))
     n = kind.robot.nv
     curve = kind.robot.profile(*points, velocity=np.full(n, 1.0), acceleration=np.full(n, 2.0), jerk=np.full(n, 20.0))
@@ -63,7 +63,7 @@ def _path(kind: Kind) -> motion.Trajectory:
 
 @verb("motion.time_optimal", needs=_moves)
 def time_optimal(kind: Kind) -> None:
-    """A path in least time keeps the limits of velocities and accelerations, and one of them is reached."""
+    """A time-optimal motion stays within velocity and acceleration limits, and reaches one of them."""
     n = kind.robot.nv
     timed_path = motion.time_optimal(_path(kind), velocity=np.full(n, 1.0), acceleration=np.full(n, 2.0)).trajectory
     states = timed_path(np.linspace(timed_path.start_time, timed_path.end_time, 501))
@@ -75,7 +75,7 @@ def time_optimal(kind: Kind) -> None:
 
 @verb("motion.time_optimal", needs=_moves)
 def time_optimal_with_torques(kind: Kind) -> None:
-    """Forces along a path timed with their limits stay within them, by inverse dynamics."""
+    """Joint forces of a motion timed with force limits, computed by inverse dynamics, stay within these limits."""
     robot, n = kind.robot, kind.robot.nv
     static_torque = _inverse(kind, kind.q, np.zeros(n), np.zeros(n))
     limit = 3.0 * np.abs(static_torque).max() + 10.0 * max(robot.mass, 1e-12) * kind.size**2
@@ -95,7 +95,7 @@ def _inverse(kind: Kind, q: np.ndarray, v: np.ndarray, a: np.ndarray) -> np.ndar
 
 @verb("motion.Trajectory.save", "motion.Trajectory.load", "motion.Trajectory.to_csv", needs=_has_joints)
 def files_of_a_motion(kind: Kind) -> None:
-    """A motion that was saved and loaded is the same curve."""
+    """A motion that is saved and loaded is the same curve."""
     path = _path(kind)
     with tempfile.TemporaryDirectory() as folder:
         for name in ("motion.npz", "motion.csv"):
@@ -107,7 +107,7 @@ def files_of_a_motion(kind: Kind) -> None:
 
 @verb("motion.Trajectory.concatenate", "motion.Trajectory.reversed", "motion.Trajectory.retimed")
 def joined_and_reversed(kind: Kind) -> None:
-    """A motion joined with its reverse ends where it starts."""
+    """A motion joined with its reverse ends at its start."""
     path = _path(kind)
     both = path.concatenate(path.reversed(), allow_jump=True)
     close(kind.robot.difference(kind.q, both(both.end_time).q), np.zeros(kind.robot.nv), 1e-9, "end")
@@ -116,7 +116,7 @@ def joined_and_reversed(kind: Kind) -> None:
 
 @verb("plan", "planning.PlanResult.trajectory")
 def plan(kind: Kind) -> None:
-    """A plan beside a far obstacle is found; its path has its ends, constraints and limits."""
+    """With an obstacle far away, a path from start to goal is found, which satisfies constraints and limits."""
     goal = kind.moved(0.1)
     result = _apart(kind).plan(kind.q, goal, FAR, time_limit=20.0, position_limits=kind.box)
     assert result.success, str(result.status)
@@ -129,7 +129,7 @@ def plan(kind: Kind) -> None:
 
 @verb("planning.PlanResult.timed", needs=_moves)
 def plan_timed(kind: Kind) -> None:
-    """A plan's timed motion keeps velocities and accelerations."""
+    """The timed motion of a plan stays within velocity and acceleration limits."""
     n = kind.robot.nv
     plan = _apart(kind).plan(kind.q, kind.moved(0.1), FAR, time_limit=20.0, position_limits=kind.box)
     curve = plan.timed(velocity=np.full(n, 1.0), acceleration=np.full(n, 2.0))
@@ -139,7 +139,7 @@ def plan_timed(kind: Kind) -> None:
 
 @verb("planning.Roadmap")
 def roadmap(kind: Kind) -> None:
-    """A roadmap's nodes satisfy the constraints, and it connects two configurations that lie near each other."""
+    """The nodes of a roadmap satisfy the constraints, and the roadmap connects two neighboring configurations."""
     result = planning.Roadmap(_apart(kind), FAR, num_nodes=12, position_limits=kind.box)
     holds(kind, result.nodes, 2e-3)
     answer = result.plan(kind.q, kind.moved(0.05))

@@ -24,7 +24,7 @@ def _problem(kind: Kind, goal: np.ndarray) -> optimal.TrajectoryProblem:
 
 @verb("optimal.TrajectoryProblem", "optimal.ConfigurationFeature", "optimal.AccelerationFeature", needs=_has_joints)
 def optimal_motion(kind: Kind) -> None:
-    """A motion to a configuration nearby ends there and satisfies the constraints."""
+    """An optimal motion to a nearby configuration ends at it and satisfies the constraints."""
     goal = kind.moved(0.05)
     solution = _problem(kind, goal).solve(kind.q)
     assert solution.success, str(solution.status)
@@ -36,7 +36,7 @@ def optimal_motion(kind: Kind) -> None:
 
 @verb("optimal.TrajectoryProblem.add_limits", "optimal.TorqueLimits", needs=_has_joints)
 def optimal_motion_with_limits(kind: Kind) -> None:
-    """A motion with limits of positions, velocities and torques is solved, unless a rest needs larger torques."""
+    """A motion with limits of positions, velocities and torques is solved, unless rest needs larger torques."""
     problem = _problem(kind, kind.moved(0.05))
     solution = problem.add_limits(torques=True).solve(kind.q)
     zero = np.zeros(kind.robot.nv)
@@ -61,7 +61,7 @@ def optimal_torques(kind: Kind) -> None:
 for _solver in ("ilqr", "shooting"):
 
     def _check(kind: Kind, solver: str = _solver) -> None:
-        """A motion by forward dynamics has a finite cost, or a status says that the steps are too long for it."""
+        """A motion by forward dynamics has a finite cost, or its status reports that the time steps are too long."""
         problem = optimal.TrajectoryProblem(kind.robot, num_steps=10, duration=0.1)
         problem = problem.add(optimal.ConfigurationFeature(), "least_squares", target=kind.q)
         problem = problem.add(optimal.TorqueFeature(), "least_squares", scale=1e-3)

@@ -35,14 +35,14 @@ def report(kind: Kind) -> None:
 
 @verb("check_model", "physical_consistency")
 def check_model(kind: Kind) -> None:
-    """The model is checked, and every link's inertia is that of a body."""
+    """The check of the model and the check of its inertias return a report."""
     kind.robot.check_model()
     assert str(kind.robot.physical_consistency())
 
 
 @verb("neutral", "random_configuration", "normalize", "configuration_space")
 def random_configurations(kind: Kind) -> None:
-    """Random configurations are within limits, and normalised."""
+    """Random configurations are within limits and normalised."""
     q = kind.robot.random_configuration(seed=1, size=4)
     assert q.shape == (4, kind.robot.nq)
     close(kind.robot.normalize(q), q, 1e-12, "normalised")
@@ -52,7 +52,7 @@ def random_configurations(kind: Kind) -> None:
 
 @verb("configuration")
 def configuration(kind: Kind) -> None:
-    """A configuration by joints has their coordinates, and the others of its base."""
+    """A configuration from a dict by joint has the coordinates in the dict, and all other coordinates of `base`."""
     q, names = kind.robot.neutral(), [joint.name for joint in kind.robot.joints if joint.coupling is None]
     by_joint = {name: kind.q[kind.robot.joint(name).q_slice] for name in names}
     close(kind.robot.configuration({k: x[0] if x.size == 1 else x for k, x in by_joint.items()}), kind.q, 1e-9, "all")
@@ -65,7 +65,7 @@ def configuration(kind: Kind) -> None:
 
 @verb("compare")
 def compare(kind: Kind) -> None:
-    """A robot is equal to itself, and not to one with another mass."""
+    """A comparison reports a robot as equal to itself, and as different from a robot with another mass."""
     assert kind.robot.compare(kind.robot).same
     heavy = [link for link in kind.robot.links if link.mass > 0.0 and link.name != "world"]
     if heavy and kind.robot.nv:
@@ -86,7 +86,7 @@ def with_gravity(kind: Kind) -> None:
 
 @verb("with_locked_joints", needs=_has_joints)
 def with_locked_joints(kind: Kind) -> None:
-    """A robot with one joint locked where it is has the other joints' part of the mass matrix."""
+    """The mass matrix of a robot with one locked joint is the submatrix of the other joints."""
     joint = kind.robot.joints[0]
     locked = kind.robot.with_locked_joints({joint.name: kind.q[joint.q_slice]})
     assert locked.nv == kind.robot.nv - (joint.v_slice.stop - joint.v_slice.start)
@@ -97,7 +97,7 @@ def with_locked_joints(kind: Kind) -> None:
 
 @verb("with_root")
 def with_root(kind: Kind) -> None:
-    """A robot with another root has the same poses relative to it, the same mass and as many coordinates."""
+    """A robot with another root has the same mass, number of coordinates, and poses relative to that root."""
     rerooted = kind.robot.with_named_configuration("here", kind.q).with_root(kind.frame)
     q = rerooted.named_configurations["here"].q
     for frame in set(kind.robot.frames) - {"world"}:
@@ -109,7 +109,7 @@ def with_root(kind: Kind) -> None:
 
 @verb("with_attached", "without_attached")
 def with_attached(kind: Kind) -> None:
-    """An attached object is seen by distances and is taken off again."""
+    """Distances include an attached object; detaching it restores the original robot."""
     attached = kind.shaped.with_attached("held", kind.frame, lw.shapes.Sphere(0.05 * kind.size))
     distances = attached.distances(kind.q, FAR)
     assert any("held" in str(pair) for pair in distances.pairs)
@@ -118,7 +118,7 @@ def with_attached(kind: Kind) -> None:
 
 @verb("with_payload", "with_inertia", "mass")
 def with_payload(kind: Kind) -> None:
-    """A payload adds its mass, and its weight at its place."""
+    """A payload adds its mass, and the gravity forces of its weight at its position."""
     mass = 2.0 * max(kind.robot.mass, 1e-9)
     loaded = kind.robot.with_payload("cargo", kind.frame, mass)
     assert abs(loaded.mass - kind.robot.mass - mass) < 1e-9 * mass
@@ -129,7 +129,7 @@ def with_payload(kind: Kind) -> None:
 
 @verb("with_mounted")
 def with_mounted(kind: Kind) -> None:
-    """A mounted slide moves with its frame, and its coordinate is the last one."""
+    """A mounted slide moves with the frame on which it is mounted, and its coordinate is the last in q."""
     slide = lw.Joint.of(lw.joints.Prismatic((0, 0, 1)), name="slide", parent="rail", child="rider")
     rail = lw.Robot.build("rail", lw.Link("rail", mass=0.1), lw.Link("rider", mass=0.1), slide)
     X = lw.pose((0.1, 0.2, 0.3), rpy=(0.1, 0.2, 0.3))
@@ -153,7 +153,7 @@ def with_base(kind: Kind) -> None:
 
 @verb("with_joint_dynamics", "armature", "damping", needs=_has_joints)
 def with_joint_dynamics(kind: Kind) -> None:
-    """Damping of all joints is a passive force."""
+    """Damping of all joints is a passive force that dissipates energy."""
     damped = kind.robot.with_joint_dynamics(damping=2.0)
     after, before = (opened(robot).passive_force(kind.q, kind.v) for robot in (damped, kind.robot))
     assert np.sum((after - before) * kind.v) < 0.0
@@ -172,7 +172,7 @@ def with_names(kind: Kind) -> None:
 
 @verb("inertial_parameters", "base_parameters")
 def inertial_parameters(kind: Kind) -> None:
-    """The regressor times the inertial parameters is inverse dynamics."""
+    """The regressor times the inertial parameters equals inverse dynamics."""
     robot = kind.robot
     a = kind.direction
     values = np.asarray(robot.inertial_parameters(), dtype=float).ravel()
@@ -183,7 +183,7 @@ def inertial_parameters(kind: Kind) -> None:
 
 @verb("precompile", "compile", "sparsity")
 def compiled(kind: Kind) -> None:
-    """A compiled function has the method's values, zeros where its sparsity says so."""
+    """A compiled function returns the values of the method, with zeros at the positions that its sparsity states."""
     kernel = kind.robot.compile(["mass_matrix", "gravity_force"])
     M, _ = kernel(kind.q)
     close(M, kind.robot.mass_matrix(kind.q), 1e-12, "M")
@@ -193,7 +193,7 @@ def compiled(kind: Kind) -> None:
 
 @verb("distances", "nearest_pair", "minimum_distance", "in_collision", "collision_pairs", "collision_shapes")
 def distances(kind: Kind) -> None:
-    """The least distance is that of the nearest pair; nothing far away is in collision."""
+    """The least distance is the distance of the nearest pair; an obstacle far away is not in collision."""
     robot = kind.shaped.with_collision_pairs(())
     result = robot.distances(kind.q, FAR)
     least = float(robot.minimum_distance(kind.q, FAR))
@@ -209,7 +209,7 @@ def distances(kind: Kind) -> None:
     needs=_has_joints,
 )
 def distance_derivatives(kind: Kind) -> None:
-    """Derivatives of distances are differences along a motion."""
+    """Derivatives of distances equal finite differences along a motion."""
     robot = kind.shaped.with_collision_pairs(())
     step = 1e-5
     moved = (robot.integrate(kind.q, s * kind.direction) for s in (step, -step))
@@ -223,13 +223,13 @@ def distance_derivatives(kind: Kind) -> None:
 
 @verb("is_motion_free", needs=_has_joints)
 def is_motion_free(kind: Kind) -> None:
-    """A motion far from obstacles is free."""
+    """A motion far from obstacles is reported as collision-free."""
     assert kind.shaped.with_collision_pairs(()).is_motion_free(kind.q, kind.moved(0.05), FAR).free
 
 
 @verb("find_collision_pairs")
 def find_collision_pairs(kind: Kind) -> None:
-    """Pairs of links are classified."""
+    """All pairs of links are classified."""
     assert str(kind.shaped.find_collision_pairs(num_samples=20, prove=False))
 
 
@@ -242,7 +242,7 @@ def pictures(kind: Kind) -> None:
 
 @verb("show", "viewer.scene_document")
 def pages(kind: Kind) -> None:
-    """A page is written and holds the robot's name."""
+    """A page is written, and contains the robot's name."""
     with tempfile.TemporaryDirectory() as folder:
         kind.robot.show(kind.q, html=Path(folder) / "page.html")
         assert kind.robot.name in (Path(folder) / "page.html").read_text(encoding="utf-8")
@@ -250,7 +250,7 @@ def pages(kind: Kind) -> None:
 
 @verb("identify.base_parameters", needs=_has_joints)
 def identify_base_parameters(kind: Kind) -> None:
-    """Base parameters fitted to exact forces predict them."""
+    """Base parameters that are fitted to exact forces predict these forces."""
     robot, rng = kind.robot, np.random.default_rng(7)
     q = robot.random_configuration(rng, size=60)
     v, a = rng.normal(size=(2, 60, robot.nv))
@@ -270,7 +270,7 @@ def identify_excitation(kind: Kind) -> None:
 
 @verb("identify.inertias", needs=_has_joints)
 def identify_inertias(kind: Kind) -> None:
-    """Inertias fitted to exact forces predict them."""
+    """Inertias that are fitted to exact forces predict these forces."""
     robot, rng = kind.robot, np.random.default_rng(7)
     q = robot.random_configuration(rng, size=60)
     v, a = rng.normal(size=(2, 60, robot.nv))
@@ -280,7 +280,7 @@ def identify_inertias(kind: Kind) -> None:
 
 @verb("identify.differentiate", needs=_has_joints)
 def identify_differentiate(kind: Kind) -> None:
-    """Velocities of sampled configurations are those of the motion."""
+    """Velocities computed from sampled configurations equal the velocities of the motion."""
     t = np.linspace(0.0, 2.0, 201)
     v = 0.1 * kind.direction
     q = np.stack([kind.robot.integrate(kind.q, x * v) for x in t])
@@ -290,7 +290,7 @@ def identify_differentiate(kind: Kind) -> None:
 
 @verb("identify.placements", needs=_has_joints)
 def identify_placements(kind: Kind) -> None:
-    """Placements fitted to exact poses have no residual."""
+    """Placements that are fitted to exact poses have zero residual."""
     robot = kind.robot
     q = np.stack([kind.moved(0.1, seed) for seed in range(12)])
     estimate = identify.placements(robot, q, robot.pose(q, kind.frame), kind.frame)
@@ -299,7 +299,7 @@ def identify_placements(kind: Kind) -> None:
 
 @verb("workspace_map", "workspace.WorkspaceMap", needs=_has_joints)
 def workspace_map(kind: Kind) -> None:
-    """A map has reached cells, and its points are within reach."""
+    """The map of a frame has voxels that are reached."""
     result = kind.robot.workspace_map(
         kind.frame, samples=200, voxel_size=0.5 * kind.size, workers=1, position_limits=kind.box
     )

@@ -62,7 +62,7 @@ for _method in METHODS:
 
 @verb("simulate", needs=_has_joints)
 def simulate_a_batch(kind: Kind) -> None:
-    """Environments of a batch move as alone."""
+    """Each environment of a batch has the same motion as in a simulation without the others."""
     both = np.stack([kind.q, kind.q]), np.stack([kind.v, 0.5 * kind.v])
     if kind.timed:
         both = np.stack([kind.q, kind.q]), np.stack([kind.v, kind.v])
@@ -73,7 +73,7 @@ def simulate_a_batch(kind: Kind) -> None:
 
 @verb("simulate", needs=_has_joints)
 def simulate_with_coulomb_friction(kind: Kind) -> None:
-    """Coulomb friction, which the convex program solves, leaves a robot without friction as it is."""
+    """The mode `"coulomb"`, which solves a convex program, does not change the motion of a robot without friction."""
     _runs(kind, friction="coulomb", bound=np.inf if np.any(_friction(kind)) else 0.05)
 
 
@@ -84,7 +84,7 @@ def _friction(kind: Kind) -> np.ndarray:
 for _mode in ("soft", "held"):
 
     def _check_limits(kind: Kind, mode: str = _mode) -> None:
-        """Away from its limits a robot moves as without them."""
+        """Away from its limits, a robot has the same motion as without limits."""
         _runs(kind, joint_limit_mode=mode)
 
     verb("simulate", needs=_has_joints, name=f"simulate with {_mode} limits")(_check_limits)
@@ -92,7 +92,7 @@ for _mode in ("soft", "held"):
 
 @verb("simulate", "simulation.ContactGround", "simulation.ContactPoint", needs=_has_joints)
 def simulate_beside_ground(kind: Kind) -> None:
-    """A ground far below changes nothing."""
+    """A ground far below the robot does not change the motion."""
     point = simulation.ContactPoint(kind.frame)
     low = float(kind.robot.pose(kind.q, kind.frame)[2, 3]) - 10.0 * kind.size
     _runs(kind, contacts=simulation.ContactGround((point,), height=low))
@@ -114,7 +114,7 @@ def simulate_on_ground(kind: Kind) -> None:
 
 @verb("simulate", "simulation.ContactScene", needs=_has_joints)
 def simulate_beside_a_scene(kind: Kind) -> None:
-    """An obstacle far away changes nothing."""
+    """An obstacle far away does not change the motion."""
     scene = lw.Scene().with_sphere("far", 0.1, (900.0, 900.0, 900.0))
     robot = kind.shaped
     run = robot.simulate(kind.q, kind.v, duration=0.002, contacts=simulation.ContactScene(scene))
@@ -135,7 +135,7 @@ def simulate_with_wrenches(kind: Kind) -> None:
 
 @verb("simulate", "with_parameters", "parameters", needs=_has_joints)
 def simulate_with_parameters(kind: Kind) -> None:
-    """A parameter given to a simulation is that of a robot made with it."""
+    """A simulation with a parameter equals a simulation of the robot that `with_parameters` returns."""
     moving = [link.name for link in kind.robot.links if link.mass > 0.0 and link.name != "world"]
     if any(isinstance(constraint, lw.constraints.CenterOfMass) for constraint in kind.robot.constraints):
         moving = []  # other masses would violate the constraint
@@ -148,14 +148,14 @@ def simulate_with_parameters(kind: Kind) -> None:
 
 @verb("simulate", needs=_has_joints)
 def records(kind: Kind) -> None:
-    """Recorded energy is that of the states."""
+    """The recorded energy equals the energy of the recorded states."""
     run = kind.robot.simulate(kind.q, kind.v, duration=0.003, record=("kinetic_energy", "potential_energy"))
     close(run.records["kinetic_energy"], kind.robot.kinetic_energy(run.q, run.v, passive=True), 1e-9, "energy")
 
 
 @verb("simulate", needs=_has_joints)
 def recorded_reactions(kind: Kind) -> None:
-    """Recorded joint wrenches are those of the acceleration and the constraint forces of forward dynamics."""
+    """Recorded joint wrenches equal the wrenches at the acceleration and constraint forces of forward dynamics."""
     robot, tau = kind.robot, np.zeros(kind.robot.nv)
     run = robot.simulate(kind.q, kind.v, duration=0.003, record=("joint_wrenches",)).records["joint_wrenches"]
     assert np.isfinite(run).all()
@@ -201,7 +201,7 @@ def encoder(kind: Kind) -> None:
 
 @verb("simulation.ForceTorqueSensor")
 def force_torque_sensor(kind: Kind) -> None:
-    """The first joint's sensor reads the wrench of that joint as steps become short."""
+    """For short steps, the sensor of the first joint reads the wrench of that joint."""
     joint = kind.robot.joints[0].name if kind.robot.joints else kind.robot.fixed_joints[0].name
     sensor = {"ft": simulation.ForceTorqueSensor(joint)}
     run = kind.robot.simulate(
@@ -214,7 +214,7 @@ def force_torque_sensor(kind: Kind) -> None:
 
 @verb("simulation.Event", needs=_has_joints)
 def events(kind: Kind) -> None:
-    """An event at a time ends the simulation there."""
+    """An event at a given time ends the simulation at that time."""
     event = simulation.Event("late", lambda t, q, v: t - 0.0025, stop=True)
     run = kind.robot.simulate(kind.q, kind.v, duration=0.01, events=event)
     assert abs(run.events[0].time - 0.0025) < 1e-9
@@ -222,7 +222,7 @@ def events(kind: Kind) -> None:
 
 @verb("Simulator", needs=_has_joints)
 def simulator(kind: Kind) -> None:
-    """Steps of a simulator are those of a simulation."""
+    """Steps of a `Simulator` equal the steps of `simulate`."""
     stepped = lw.Simulator(kind.robot)
     stepped.reset(kind.q, kind.v)
     for _ in range(5):
@@ -232,7 +232,7 @@ def simulator(kind: Kind) -> None:
 
 @verb("simulation.Simulation.save", "simulation.Simulation.load", needs=_has_joints)
 def files_of_a_simulation(kind: Kind) -> None:
-    """A simulation that was saved and loaded has the same states."""
+    """A simulation that is saved and loaded has the same states."""
     run = kind.robot.simulate(kind.q, kind.v, duration=0.003)
     with tempfile.TemporaryDirectory() as folder:
         run.save(Path(folder) / "run.npz")
@@ -245,7 +245,7 @@ def files_of_a_simulation(kind: Kind) -> None:
 
 @verb("simulate", needs=_has_joints)
 def derivative_through_steps(kind: Kind) -> None:
-    """The linearisation of forward dynamics is that by differences."""
+    """The linearization of forward dynamics equals finite differences."""
     robot, n = kind.robot, kind.robot.nv
     if robot.constraints:
         return _constrained_linearization(kind)
