@@ -1,7 +1,7 @@
 """Reference motion: trajectories, splines, profiles, path timing and Cartesian paths.
 
-`Robot.spline` and `Robot.profile` create trajectories of a robot; `spline` and `profile` here create those of plain
-coordinates.
+`Robot.spline` and `Robot.profile` create trajectories of a robot; `spline` and `profile` of this module create
+trajectories of plain coordinates, without a robot.
 """
 
 from typing import TYPE_CHECKING

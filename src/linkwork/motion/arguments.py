@@ -62,8 +62,8 @@ def times_within(
 ) -> np.ndarray:
     """Return times (...) from ``first`` to ``last`` up to rounding.  Raises ValueError for times outside.
 
-    Unless ``is_timed`` they are path lengths.
-    With "hold" all finite times are valid, and unchanged; with ``hint`` the error says so.
+    Unless ``is_timed``, they are path lengths.
+    If ``outside`` is "hold", all finite times are valid, and unchanged; with ``hint`` the error recommends this option.
     """
     if not isinstance(outside, str) or outside not in ("raise", "hold"):
         raise ValueError(f'{caller}: outside: expected "raise" or "hold", got {outside!r}')
@@ -131,7 +131,7 @@ def space_of(caller: str, robot: RobotBase | None, rows: Any, axis: int) -> Curv
 
 
 def bases(caller: str, space: CurveSpace, base: Any, shape: tuple[int, ...], robot: Any) -> np.ndarray:
-    """Return the base configurations of polynomials as an array of this shape.  Raises ValueError."""
+    """Return the base configurations of polynomials as an array of ``shape``.  Raises ValueError."""
     if base is None:
         raise ValueError(f"{caller}: base: expected configurations of shape {shape}, as the robot's are not plain")
     return normalized(robot, finite_array(caller, "base", base, shape=shape))
@@ -152,9 +152,10 @@ def read_limit(
     """Return the magnitudes (n,) of the upper and of the lower limits of a quantity.
 
     A number or an array (n,) is the magnitude in both directions. A pair (lower, upper) has the limits of both
-    directions, with their signs. A dict has such a value by joint of ``robot``; other joints have the ``default``
-    limits (n,). Raises ValueError for an invalid limit, NaN, a limit on the wrong side of 0, since rest must be
-    feasible, and a dict without all joints where robots have no own limits; UnknownNameError for an unknown joint.
+    directions, with their signs. A dict has such a value for each joint name of ``robot``; joints without an entry
+    have the ``default`` limits (n,). Raises ValueError for an invalid limit or NaN, for a limit on the wrong side of 0
+    (rest must be feasible), and for a dict that leaves out joints without default limits. Raises UnknownNameError for
+    an unknown joint.
     """
     if isinstance(value, Mapping):
         return _limit_by_joint(caller, quantity, value, names, robot, default)

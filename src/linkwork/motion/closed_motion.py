@@ -1,9 +1,10 @@
-"""Motion on the constraints of a mechanism: independent coordinates run along a curve, the others follow.
+"""Motion on the constraints of a mechanism: independent coordinates follow a curve, the others follow the constraints.
 
-The curve is that of the robot's open tree.  The coordinates that best determine the others keep it.  From the start on,
-each next configuration is predicted along its velocity and corrected onto the constraints; steps with large corrections
-are halved.  The result is a curve of quintics through these states, with the velocities and accelerations that satisfy
-the constraints.  States are added until quintics match further states, so the constraints hold between them, too.
+The curve is planned for the robot's open tree.  The independent coordinates are those that best determine the others.
+From the start on, the next configuration is predicted along the velocity and corrected onto the constraints; steps with
+large corrections are halved.  The result is a curve of quintics through these states, with the velocities and
+accelerations that satisfy the constraints.  States are added until the quintics match computed states between their
+ends, so the constraints hold there, too.
 """
 
 from __future__ import annotations
@@ -88,7 +89,7 @@ def robot_spline(
     turns: str,
     independent: Any,
 ) -> Trajectory:
-    """Return a spline through configurations of a robot, on its constraints: the arguments of `Robot.spline`."""
+    """Return a spline through configurations of a robot that satisfies its constraints: see `Robot.spline`."""
     curve = spline_of(robot, times, q, kind, floating, options, control, turns)
     if not is_closed("spline", robot, independent):
         return curve
@@ -130,9 +131,10 @@ def closed_motion(
 ) -> Trajectory:
     """Return the motion on the constraints of a robot whose independent coordinates are those of ``curve``.
 
-    ``through`` are times, names and assembled configurations through which it passes, up to full revolutions; the first
-    is the start.  ``independent`` names joints, by default those that determine the others best.  Raises ValueError
-    where they do not determine the mechanism, or lead elsewhere.
+    ``through`` has times, names and assembled configurations through which the motion must pass, up to full
+    revolutions; the first is the start.  ``independent`` names joints, by default the joints that determine the others
+    best.  Raises ValueError where these joints do not determine the mechanism, or where the motion misses a
+    configuration.
     """
     motion = _ClosedMotion(caller, curve, through, independent)
     nodes = motion.refined(motion.continued())
@@ -144,7 +146,7 @@ def closed_motion(
 
 
 class _States(NamedTuple):
-    """States of a motion at times t (n,); ``before`` (n,) is True where v and a are those before a jump."""
+    """States of a motion at times t (n,); ``before`` (n,) is True where v and a are the values just before a jump."""
 
     t: np.ndarray
     before: np.ndarray
@@ -162,7 +164,7 @@ class _ClosedMotion:
         self.independent = self._chosen() if independent is None else self._named(independent)
 
     def _named(self, independent: Any) -> tuple[str, ...]:
-        """Return the names of the velocities of joints.  Raises ValueError if these do not determine the others."""
+        """Return the velocity names of joints.  Raises ValueError if these velocities do not determine the others."""
         names = (independent,) if isinstance(independent, str) else tuple(independent)
         q = self.through[0][2]
         try:
@@ -174,7 +176,8 @@ class _ClosedMotion:
     def _chosen(self) -> tuple[str, ...]:
         """Return the names of the independent velocities: those that determine the others best at all points.
 
-        A joint with curved configurations, such as a ball, belongs to them with all of its velocities or with none.
+        For a joint whose configurations are not a vector space, such as a ball joint, either all velocities or none are
+        independent.
         """
         robot, points = self.robot, np.array([q for _, _, q in self.through])
         times = np.array([t for t, _, _ in self.through])
@@ -225,7 +228,10 @@ class _ClosedMotion:
         return _States(t, before, q, v, a), done
 
     def _at(self, t: float, near: np.ndarray) -> _States | None:
-        """Return the state at a time near a configuration (nq,), two of them where v or a jumps, or None."""
+        """Return the state at a time near a configuration (nq,); two states where v or a jumps.
+
+        The result is None if there is no solution.
+        """
         two, done = self.states(np.array([t, t]), np.array([True, False]), np.array([near, near]))
         if not done.all():
             return None
@@ -260,7 +266,7 @@ class _ClosedMotion:
         return _States(*(np.concatenate(x) for x in zip(*states, strict=True)))
 
     def refined(self, states: _States) -> _States:
-        """Return more states, so many that quintics through them match states between their ends."""
+        """Return the states with more states inserted, until quintics through them match the states between."""
         space = CurveSpace.of(self.robot.tree)
         for _ in range(_ROUNDS):
             steps = np.flatnonzero(np.diff(states.t) > 0.0)
@@ -303,9 +309,9 @@ class _ClosedMotion:
 
 
 def _pivots(basis: np.ndarray, rows: list[int], allowed: np.ndarray, count: int) -> list[int]:
-    """Return ``count`` independent rows of a basis, or fewer: the given ones, and pivots among those allowed.
+    """Return the indices of at most ``count`` independent rows of a basis: ``rows``, then pivots among ``allowed``.
 
-    Among nearly equal pivots the first is taken.
+    Among nearly equal pivots, the first one is chosen.
     """
     remaining, result = np.array(basis), list[int]()
     for k in range(count):
@@ -339,11 +345,12 @@ def closed_profile(
     is_fixed: bool,
     independent: Any,
 ) -> Trajectory:
-    """Return the profile of a mechanism whose independent coordinates move like those of a profile of its tree.
+    """Return the profile of a mechanism; its independent coordinates move as in the profile of its open tree.
 
     ``ends`` are the configurations at both ends, and ``rates`` the velocities.  If other joints would exceed the
-    ``limits``, the motion is slowed as a whole.  Raises ValueError for ends that do not satisfy the constraints, and
-    for a motion that ``is_fixed`` in time, or moves at its ends, and would have to be slowed.
+    ``limits``, the whole motion is slowed.  Raises ValueError for ends that do not satisfy the constraints.  Raises
+    ValueError, too, if the motion would have to be slowed but its duration ``is_fixed``, or its velocities at the ends
+    are not zero.
     """
     robot, times, names = curve.robot, (curve.start_time, curve.end_time), ("q0", "q1")
     refuse_open(caller, robot, np.array(ends), names, np.array(times))
@@ -366,7 +373,7 @@ def closed_profile(
 
 
 def _stretch(trajectory: Trajectory, limits: ProfileLimits) -> tuple[float, str]:
-    """Return the factor of the duration with which all limits hold, and the name of the joint that needs it most."""
+    """Return the factor by which the duration must grow so that all limits hold, and the joint that requires it."""
     robot, worst = trajectory.robot, (1.0, "")
     for order in (1, 2, 3):
         up, down = limits[2 * order - 2 : 2 * order]

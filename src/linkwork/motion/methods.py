@@ -48,29 +48,30 @@ class CartesianMethods(RobotBase):
     ) -> motion.TrackedPath:
         """Compute joint motion that moves a frame along a Cartesian path, without jumps, within limits.
 
-        ``path`` is a `linkwork.motion.CartesianPath` of poses in ``relative_to``. ``q_init`` (nq,) is the configuration
-        at the beginning of the path. The motion begins exactly there if the frame's deviation is at most a tenth of the
-        tolerances, as at the end of a plan; with up to 1e-3 m and rad it is moved onto the path. Without ``q_init`` the
-        result is the motion that gets farthest, with the fewest reconfigurations and then the least joint motion. It is
-        chosen among all branches of an arm of six axes with a closed form, and among ``num_starts`` starts for other
-        robots. ``orientation`` selects what must match of the poses' orientation: all ("fixed"), nothing ("free"), or
-        all except rotation about the frame's axis "x", "y" or "z".
+        ``path`` is a `linkwork.motion.CartesianPath` of poses in ``relative_to``. ``q_init`` (nq,) is the
+        configuration at the beginning of the path. If the frame's deviation there is at most a tenth of the
+        tolerances, as at the end of a plan, the motion begins exactly at ``q_init``. If the deviation is at most 1e-3
+        m and rad, the configuration is first moved onto the path. Without ``q_init`` the result is the motion that
+        gets farthest, with the fewest reconfigurations and then the least joint motion. For an arm of six axes with
+        inverse kinematics in closed form, it is chosen among all branches of solutions, and for other robots among
+        ``num_starts`` starts. ``orientation`` selects the part of the poses' orientation that the frame must match:
+        all ("fixed"), none ("free"), or all except rotation about the frame's axis "x", "y" or "z".
 
-        Each configuration is found from its neighbour. A step on which a joint moves by more than ``max_joint_step``
-        [rad, m] is halved, down to ``min_path_step`` [m]. A larger move that remains is a jump: the path ends there, or
-        with ``reconfigure`` the robot changes to another solution, which is counted. Between waypoints the curve
-        deviates from the path by at most ``position_tolerance`` [m] and ``orientation_tolerance`` [rad]; this is
-        measured, and waypoints are added until it holds. ``position_limits`` and ``locked`` are those of
-        `inverse_kinematics`.
+        Each configuration is solved from the previous one. A step on which a joint moves by more than
+        ``max_joint_step`` [rad, m] is halved, down to ``min_path_step`` [m]. A larger move on the shortest step is a
+        jump: the motion ends there, or with ``reconfigure`` the robot changes to another solution, which is counted.
+        Between waypoints the curve deviates from the path by at most ``position_tolerance`` [m] and
+        ``orientation_tolerance`` [rad]. Deviations are measured, and waypoints are added until they are small enough.
+        ``position_limits`` and ``locked`` have the meaning of the options of `inverse_kinematics`.
 
         With a ``scene`` collisions are checked, including self-collisions: pairs stay farther apart than ``margin``
-        [m], by ``collision_check`` "certified" for the whole curve, or "sampled" at a ``resolution`` [rad, m].
-        Without a ``scene`` these options are refused.  ``margin`` may be a dict as in `plan`.  Pairs in ``touching``
-        may overlap as at the path's beginning, and 0.1 mm more: a held part is lifted off a table, or lowered onto it,
-        with ``touching=[("part", "table")]``.
+        [m].  With ``collision_check`` "certified" the whole curve is checked, and with "sampled" samples at a
+        ``resolution`` [rad, m]. Without a ``scene`` these options raise ValueError.  ``margin`` may be a dict as in
+        `plan`.  Pairs in ``touching`` may overlap as at the path's beginning, and 0.1 mm more: a held part is lifted
+        off a table, or lowered onto it, with ``touching=[("part", "table")]``.
 
-        Returns a `linkwork.motion.TrackedPath`: the followed fraction with the reason for its end, ``trajectory()`` and
-        ``timed()``.
+        Returns a `linkwork.motion.TrackedPath` with the fraction of the path that is followed, the reason for an early
+        end, ``trajectory()`` and ``timed()``.
 
         >>> import numpy as np
         >>> import linkwork as lw
@@ -133,32 +134,32 @@ class MotionMethods(RobotBase):
         ``kind`` is
 
         - "cubic": continuous accelerations.  ``boundary`` is "natural" (zero acceleration at the ends; the default),
-          "clamped" (at rest at the ends, or with ``velocity`` (2, nv)), "launched" (with ``velocity`` (nv,) at the
-          beginning, "natural" at the end) or "periodic" (the last point equals the first);
-        - "hermite": cubics with given velocities (n, nv), by default those of parabolas through neighbours;
-        - "quintic": quintics with given velocities and accelerations (n, nv), by default those of parabolas;
-        - "bspline": of any ``degree``, 3 by default, with continuous derivatives except the last; with ``control`` the
-          points are control points, in whose convex hull the curve stays without passing through them;
-        - "linear": constant velocity from point to point, with jumps of v;
-        - "slerp": the same for robots of independent rotations only;
-        - "screw", "decoupled": the same, with floating joints moving along screws, or with slerp and a straight line;
-        - "squad": spherical quadrangles, with continuous v.
+        "clamped" (at rest at the ends, or with ``velocity`` (2, nv)), "launched" (with ``velocity`` (nv,) at the
+        beginning, "natural" at the end) or "periodic" (the last point equals the first); - "hermite": cubics with
+        given velocities (n, nv), by default from parabolas through neighbouring points; - "quintic": quintics with
+        given velocities and accelerations (n, nv), by default from parabolas; - "bspline": of any ``degree``, 3 by
+        default, with continuous derivatives except the last; with ``control`` the points are control points: the curve
+        stays in their convex hull and does not pass through inner points; - "linear": constant velocity from point to
+        point, with jumps of v; - "slerp": as "linear", for robots whose joints are all independent rotations; -
+        "screw", "decoupled": as "linear", with floating joints that move along screws, or with slerp and a straight
+        line; - "squad": spherical quadrangles, with continuous v.
 
-        Every kind runs on the robot's configuration manifold: rotations take the shortest path, angles are interpolated
-        as numbers, and v and a are those of the robot's functions.  ``floating`` sets for any kind how floating joints
-        move: "screw" (default) or "decoupled".  With ``turns="short"`` unlimited angles also take the shortest path
-        from point to point, so they may differ from the points by full revolutions.
+        Every kind runs on the robot's configuration manifold: rotations take the shortest path, angles are
+        interpolated as numbers, and v and a have the robot's definitions of velocity and acceleration.  ``floating``
+        selects the motion of floating joints for any kind: "screw" (default) or "decoupled".  With ``turns="short"``
+        unlimited angles also take the shortest path from point to point, so they may differ from the points by full
+        revolutions.
 
-        For a mechanism with closed loops the points must be assembled.  The spline is that of the ``independent``
-        joints, by default those that determine the others best at all points.  The others follow, so the constraints
-        hold at all times within 1e-9 [rad, characteristic lengths].
+        For a mechanism with closed loops the points must be assembled.  The ``independent`` joints move along the
+        spline; by default they are the joints that determine the others best at all points.  The other joints follow
+        from the constraints, which hold at all times within 1e-9 [rad, characteristic lengths].
 
-        In a compiled function q and velocities may be symbols, so the trajectory is differentiable by them.
+        In a compiled function, q and velocities may be symbols; the trajectory is differentiable with respect to them.
 
         Raises ValueError for times that do not increase, fewer than two points, non-finite values, wrong shapes,
-        options that do not fit the kind, rotations too far apart for the spline's equations to be solved, and points of
-        a mechanism that are not assembled, are singular, or are on different assembly branches;
-        and for velocity constraints, such as rolling.
+        options that do not fit the kind, and velocity constraints such as rolling.  Raises ValueError for rotations
+        that are too far apart for the spline's equations to converge, and for points of a mechanism that are not
+        assembled, are singular, or are on different assembly branches.
         """
         from linkwork.motion.closed_motion import robot_spline
 
@@ -191,18 +192,20 @@ class ProfileMethods(RobotBase):
         """Return a trajectory between two configurations, with velocities and accelerations at both ends.
 
         q0, q1 (nq,) must be within the joints' limits; v0, v1 and a0, a1 (nv,) are 0 by default.  ``kind``,
-        ``synchronize`` and ``duration`` are those of `linkwork.motion.profile`.  Limits are by default those of the
-        robot.  Few robots have limits of ``acceleration`` and ``jerk``; pass them where the kind needs them.  A limit
-        is a number, an array (nv,), a pair (lower, upper), or a dict of these by joint.  Joints that a dict leaves out
-        keep the robot's limits; a dict contains every joint of a robot without limits of the quantity.
+        ``synchronize`` and ``duration`` are as in `linkwork.motion.profile`.  Limits default to those of the robot.
+        Few robots have limits of ``acceleration`` and ``jerk``; pass these limits where the kind needs them.  A limit
+        is a number, an array (nv,), a pair (lower, upper), or a dict with such a value for each joint name.  Joints
+        that a dict leaves out keep the robot's limits; if the robot has no limits of the quantity, the dict must
+        contain every joint.
 
         Joints that rotate without limits take the shortest path, so the goal may differ by full revolutions.  A joint
-        whose configuration is not plain coordinates (spherical, floating) moves along one constant direction of
-        velocity, the difference of q0 and q1, each component of which satisfies its limits; velocities at its ends must
-        have that direction. Limits of position are checked for q0 and q1 only.
+        whose configurations are not a vector space (spherical, floating) moves along one constant direction of
+        velocity, the difference of q0 and q1.  Each component of its velocity satisfies its limits; velocities at both
+        ends must have that direction. Limits of position are checked for q0 and q1 only.
 
-        For a mechanism with closed loops q0 and q1 must be assembled.  The ``independent`` joints move along the
-        profile, and the others follow as in `spline`.  If these would exceed limits, the whole motion is slowed.
+        For a mechanism with closed loops, q0 and q1 must be assembled.  The ``independent`` joints move along the
+        profile, and the other joints follow as in `spline`.  If the other joints would exceed limits, the whole motion
+        is slowed.
 
         >>> import numpy as np
         >>> import linkwork as lw

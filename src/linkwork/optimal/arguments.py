@@ -89,7 +89,10 @@ def read_kind(caller: str, kind: Any) -> str:
 
 
 def read_rows(caller: str, argument: str, value: Any, count: int, rows: Sequence[str]) -> Array:
-    """Return a number for each component, from one or several.  Raises ValueError for NaN and other shapes."""
+    """Return an array with a number for each component, from one number or an array.
+
+    Raises ValueError for NaN and wrong shapes.
+    """
     try:
         result = floats(value)
     except (TypeError, ValueError):
@@ -201,7 +204,7 @@ class OutsidePhase:
 
 
 def read_schedule(caller: str, value: Any, steps: int, phases: Mapping[str, range]) -> tuple[tuple[int, ...], bool]:
-    """Return the steps that an argument names, and True if it is a single index.
+    """Return the steps that an argument selects, and True if the argument is a single index.
 
     Raises TypeError and ValueError.
     """
@@ -233,14 +236,14 @@ def read_schedule(caller: str, value: Any, steps: int, phases: Mapping[str, rang
 
 
 def phase_of(value: Any) -> tuple[str, bool]:
-    """Return the phase that an argument ``steps`` names, or "", and True if it means all other steps."""
+    """Return the phase that an argument ``steps`` names (else ""), and True if it selects all other steps."""
     return (value.phase, True) if isinstance(value, OutsidePhase) else (value if isinstance(value, str) else "", False)
 
 
 def read_duration(duration: Any, phases: Mapping[str, range], steps: int) -> dict[str, Any]:
-    """Return the duration [s] of each phase, by name, or of the whole path, by "".
+    """Return a dict from phase to duration [s]; the key "" means the whole path.
 
-    A duration is a number, or (lower, upper) for a free one.  Raises ValueError.
+    A duration is a number, or a pair (lower, upper) for a free duration.  Raises ValueError.
     """
     if isinstance(duration, Mapping):
         missing = [name for name in phases if name not in duration]

@@ -1,8 +1,8 @@
 """Scaling of terms, which makes a search independent of the units of constraints and costs.
 
-Let H be the Hessian of the costs and J the Jacobian of a constraint.  Multipliers λ move the constraint by C λ with the
-compliance C = J H⁻¹ Jᵀ, and a penalty ρ leaves 1/(1 + ρ C) of a violation.  Scaling makes ρ C the same for all
-constraints.  C is computed for paths of uniform motion, with the same rows in all steps.
+Let H be the Hessian of the costs and J the Jacobian of a constraint.  Multipliers λ change the constraint's value by
+C λ with the compliance C = J H⁻¹ Jᵀ, and a penalty ρ reduces a violation by the factor 1/(1 + ρ C).  Scaling makes ρ C
+the same for all constraints.  C is computed for paths of uniform motion, with the same rows in all steps.
 
 Costs are divided by a unit c, a power of four near their largest curvature.  So the regularisation of a search is
 relative to the costs, and equal problems with costs in other units have the same solution.
@@ -45,7 +45,7 @@ Array = np.ndarray
 def scale_factors(
     program: PathProgram, inputs: PathInputs, configurations: Array, u: Array, p: Array, penalty: float
 ) -> Array:
-    """Return factors of the components' scales, which make a search independent of units, and sizes, as (2, rows).
+    """Return factors of the components' scales, for a search independent of units, and sizes: (2, rows).
 
     The factor of a constraint follows from its compliance, the smallest one over the ``configurations`` (n, nq), with
     variables ``u`` of a step and parameters ``p``.  It is 1 for constraints of unknown compliance.  The factor of
@@ -110,8 +110,8 @@ def _largest_curvature(costs: list[tuple[Array, Array]]) -> float:
 def has_curvature(program: PathProgram, inputs: PathInputs, configuration: Array, u: Array, p: Array) -> bool:
     """Return True if a term of all steps, other than a cost, has a second derivative that is not zero.
 
-    They are computed for uniform motion to a ``configuration`` (nq), with variables ``u`` of a step and parameters
-    ``p``.  Undefined values count as second derivatives.
+    Second derivatives are computed for uniform motion to a ``configuration`` (nq), with variables ``u`` of a step and
+    parameters ``p``.  Undefined values count as nonzero.
     """
     window = _uniform_motion_window(program, inputs, list(configuration), u, p)
     for k in program.everywhere:
@@ -137,9 +137,9 @@ def _compliances(
 
     ``largest`` is the largest curvature of the costs.  If it is 0, ``otherwise`` is the regularisation.
 
-    Costs leave a constraint free if its compliance, the mean over its components, is that of the regularisation.  Then
-    it is the mean over the components that costs determine.  Without such, it is the compliance while the equalities
-    are satisfied: their penalties are added to the costs, and raised until compliances no longer fall.
+    A constraint's compliance is the mean over its components.  If costs do not determine some components, the
+    regularisation dominates this mean; then it is taken over the components that costs determine.  If there are none,
+    penalties of the equalities are added to the costs, and raised until compliances no longer fall.
     """
     floor = _MIN_COST * largest if largest else otherwise
     steps = {k: np.flatnonzero(weights[:, k]).tolist() for k in hard}
@@ -239,10 +239,10 @@ def _defined_jacobian(program: PathProgram, w: PathWindow, request: TermRequest)
 
 
 def _jacobian(program: PathProgram, w: PathWindow, request: TermRequest, lead: tuple[int, ...] = ()) -> Array:
-    """Return the scaled Jacobian of a term by the unknowns of a window and the path's parameters.
+    """Return the scaled Jacobian of a term with respect to a window's unknowns and the path's parameters.
 
-    The unknowns are in `PathProgram.units`.  Its shape is (*lead, rows, (depth + 1) width + parameters), where ``lead``
-    is that of the window's numbers.
+    The unknowns are in `PathProgram.units`.  The Jacobian's shape is (*lead, rows, (depth + 1) width + parameters),
+    where ``lead`` is the shape of the window's values.
     """
     J, units = np.zeros((*lead, request.term.count, len(_units(program)))), _units(program)
     jacobian = request.term.feature.exact_jacobian(w, request.target)
@@ -253,7 +253,7 @@ def _jacobian(program: PathProgram, w: PathWindow, request: TermRequest, lead: t
 
 
 def _curvature(program: PathProgram, window: Callable[[], PathWindow], request: TermRequest, jacobian: Array) -> Array:
-    """Return a positive semidefinite approximation of a cost term's Hessian, by the unknowns of a window.
+    """Return a positive semidefinite approximation of a cost term's Hessian in the unknowns of a window.
 
     ``jacobian`` is the scaled Jacobian of the term.
     """
@@ -285,7 +285,7 @@ def _parameter_cost(
 class _Stiffness:
     """Hessian H of the costs of all steps, a block-tridiagonal matrix, as Cholesky factors.
 
-    Each block has the unknowns of m successive steps, m being the depth of windows.
+    Each block has the unknowns of m successive steps, where m is the depth of windows.
     """
 
     def __init__(self, program: PathProgram, costs: list[tuple[Array, Array]], floor: float) -> None:

@@ -34,7 +34,7 @@ EFFORT = 1e-2  # least-squares weight of forces, relative to the robot's weight
 
 
 def with_constraints(problem: Any) -> Any:
-    """Return the problem with the errors of the robot's constraints as equalities, lengths in the robot's unit.
+    """Return the problem with the errors of the robot's constraints as equalities, scaled by its unit of length.
 
     A constraint without components, such as a floating joint that closes a loop, adds no equality.
     """
@@ -113,7 +113,7 @@ def with_contact(
 
 
 def _frame_and_point(problem: Any, caller: str, on: Any) -> tuple[str, Any]:
-    """Return the name of a contact's frame, and the point, if ``on`` is the name of one, else None.
+    """Return the name of a contact's frame, and the point if ``on`` names a point, else None.
 
     Raises TypeError, UnknownNameError, and ValueError for a frame or point fixed to the world.
     """

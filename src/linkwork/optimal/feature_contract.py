@@ -1,7 +1,7 @@
-"""`check_feature`: checks a user's feature against its contract, requirement by requirement, on a robot.
+"""`check_feature` checks that a user's feature meets the requirements of `Feature`, on a robot.
 
-Each requirement is checked in random windows of steps, on floats and in machine code.  The references are central
-differences, the values themselves, and the same windows one by one.
+Each requirement is checked in random windows of steps, on floats and in machine code.  Jacobians are compared with
+central differences, machine code with values on floats, and batches with the same windows one by one.
 """
 
 from __future__ import annotations
@@ -63,7 +63,7 @@ class _Trial:
 
     @cached_property
     def target(self) -> list[float]:
-        """The flat target: the caller's, the feature's own, or the default."""
+        """The flat target: the caller's, else the feature's default, else zeros."""
         if target_shape(self.robot.tree, self.bound) is None:
             return []
         value = self.bound.target if self.user_target is None else self.user_target
@@ -249,14 +249,14 @@ def check_feature(
     samples: int = 4,
     seed: np.random.Generator | int | None = 0,
 ) -> ContractReport:
-    """Return a report of the contract of `linkwork.optimal.Feature`, checked for one feature on a robot.
+    """Return a report on the requirements of `linkwork.optimal.Feature`, checked for a feature on a robot.
 
     Each requirement is checked in ``samples`` random windows of steps, with the duration of steps as a parameter.
     ``seed`` is a NumPy generator or a seed for one. ``target`` is an array of the shape of ``target_of`` (default: the
-    feature's own, or zeros). ``variables`` of steps and ``parameters`` of the path are dicts of sizes by name, and
-    ``contacts`` are contacts whose forces are variables. An exception of the feature's own methods fails the
-    requirement, and the report names the line of code. If the first two requirements fail, the others are skipped. The
-    report prints as a table; ``check_feature(feature, robot).raise_if_failed()`` is a test.
+    feature's default target, or zeros). ``variables`` of steps and ``parameters`` of the path are dicts of sizes by
+    name, and ``contacts`` are contacts whose forces are variables. If a method of the feature raises an exception, the
+    requirement fails, and the report names the line of code. If the first two requirements fail, the others are
+    skipped. The report prints as a table; ``check_feature(feature, robot).raise_if_failed()`` is a test.
 
     Raises TypeError for another object as feature or robot.
     """

@@ -1,9 +1,9 @@
 """Hermite interpolation in local coordinates: polynomials between two configurations with given motion at both.
 
-On a segment of length h, q(u) = q_0 ⊕ p(u) with p(0) = 0 and p(h) = φ = q_1 ⊖ q_0.  At q_0, ⊕ is the identity to second
-order: ṗ(0) = v_0 and p̈(0) = a_0 (except for decoupled floating joints, where p̈(0) is the rate that follows).  At the
-end, ṗ(h) and p̈(h) are the rates of q ⊖ q_0 at (q_1, v_1, a_1).  So v, and for quintics a, are met exactly on every
-manifold.
+On a segment of length h, q(u) = q_0 ⊕ p(u) with p(0) = 0 and p(h) = φ = q_1 ⊖ q_0.  At q_0, ⊕ is the identity to
+second order: ṗ(0) = v_0 and p̈(0) = a_0 (for decoupled floating joints, p̈(0) follows from a_0 and v_0 instead).  At
+the end, ṗ(h) and p̈(h) are the rates of q ⊖ q_0 at (q_1, v_1, a_1).  So the interpolant has exactly the required v,
+and for quintics the required a, on every manifold.
 
 Inner points of spherical quadrangles: at a point q with neighbours h_0 before and h_1 after it, the inner point s makes
 the velocities on both sides equal,
@@ -17,13 +17,13 @@ acceleration of cubics at point k varies with the velocities v as
 
     −(2/h_{k−1}) v_{k−1} − 4 (1/h_{k−1} + 1/h_k) v_k − (2/h_k) v_{k+1},
 
-on a manifold approximately.  So jumps R are removed by the solution δ of these equations: in one step for plain
-coordinates, otherwise in a few iterations.
+exactly for plain coordinates, and approximately on a manifold.  Velocities are changed by the solution δ of the
+equations in which this expression cancels the jumps R: once for plain coordinates, otherwise in a few iterations.
 
-The matrices of these equations are banded. Gaussian elimination without pivoting, which is stable where the matrix is
-diagonally dominant (cubic splines) or totally positive (values of B-splines): de Boor and Pinkus, Backward error
-analysis for totally positive linear systems, Numerische Mathematik 27, 1977.  The work is proportional to the number of
-equations.
+The matrices of these equations are banded. They are solved by Gaussian elimination without pivoting, which is stable
+for matrices that are diagonally dominant (cubic splines) or totally positive (values of B-splines).  The work is
+proportional to the number of equations.  Source: de Boor and Pinkus, Backward error analysis for totally positive
+linear systems, Numerische Mathematik 27, 1977.
 """
 
 from __future__ import annotations
@@ -96,7 +96,7 @@ def _quintic(h: Any, phi: Any, v0: Any, v1: Any, a0: Any, a1: Any) -> list[Any]:
 def inner_point(space: CurveSpace, h0: Any, h1: Any, before: Scalars, q: Scalars, after: Scalars) -> list[Any]:
     """Return the inner control point s (nq) of a squad curve (spherical quadrangle) at its point q.
 
-    ``before`` and ``after`` are the curve's points before and after q, by times h_0 and h_1.
+    ``before`` and ``after`` are the curve's points at time h_0 before q and at time h_1 after q.
     """
     scale = -0.5 / (1.0 / h0 + 1.0 / h1)
     both = zip(space.difference(q, before), space.difference(q, after), strict=True)
@@ -104,12 +104,12 @@ def inner_point(space: CurveSpace, h0: Any, h1: Any, before: Scalars, q: Scalars
 
 
 def correction(h: Sequence[float], jumps: Sequence[Any], boundary: str) -> list[Any]:
-    """Return the changes of the velocities at n points for which accelerations of cubics become continuous.
+    """Return the changes (n) of velocities at n points that make the accelerations of cubics continuous.
 
     ``h`` are the lengths of the n − 1 segments between the points. ``jumps`` are the accelerations after each point
     minus those before it; at the ends of a natural spline they are a at the first point and −a at the last. A clamped
-    spline keeps the velocities at both ends, a launched one that at the first. A periodic spline has equal velocities
-    at both ends, and one jump less.
+    spline keeps the velocities at both ends, and a launched spline keeps the velocity at the first point. A periodic
+    spline has equal velocities at both ends, and one jump less.
     """
     count = len(h) + 1
     if boundary == "periodic":
@@ -133,10 +133,10 @@ def correction(h: Sequence[float], jumps: Sequence[Any], boundary: str) -> list[
 
 
 def mean_slope(h0: Any, h1: Any, back: Any, on: Any) -> tuple[Any, Any]:
-    """Return the velocity and acceleration at a point, of the parabola through it and its two neighbours.
+    """Return the velocity and acceleration of the parabola through a point and its two neighbours, at the point.
 
-    ``back`` is the difference from the point to the neighbour at time h_0 before it, ``on`` to that at time h_1 after
-    it.
+    ``back`` is the tangent vector from the point to the neighbour at time h_0 before it, and ``on`` the tangent vector
+    to the neighbour at time h_1 after it.
     """
     before, after = -back / h0, on / h1
     return (before * h1 + after * h0) / (h0 + h1), (after - before) * 2.0 / (h0 + h1)
@@ -210,7 +210,7 @@ def solve_cyclic(
 ) -> list[Any]:
     """Return the solution x of lower_k x_{k−1} + diagonal_k x_k + upper_k x_{k+1} = right_k, with cyclic indices.
 
-    The last unknown is eliminated by solving for the others with two right-hand sides.
+    The other unknowns are solved for two right-hand sides, which gives an equation for the last unknown.
     """
     count = len(right)
     if count == 1:

@@ -83,7 +83,7 @@ class PathRequest:
 
     @cached_property
     def unlimited(self) -> IKProblem:
-        """The same problem without limits, to find out which limit prevents a solution."""
+        """The same IK problem without limits, to determine which limit prevents a solution."""
         p = self.problem
         options: dict[str, Any] = {
             "position_limits": False,
@@ -96,7 +96,7 @@ class PathRequest:
     # -- configurations for poses
 
     def proofs(self, X: np.ndarray) -> list[UnreachableCertificate | None]:
-        """Return for each pose (n, 4, 4) of the frame a proof that no configuration within limits has it, or None."""
+        """Return for each pose (n, 4, 4) a proof that the frame has it at no configuration within limits, or None."""
         tolerances = np.tile(self.problem.tolerances, (len(X), 1))
         return [proof and proof[0] for proof in proofs(self.problem, {"X_path": X}, tolerances)]
 
@@ -132,9 +132,10 @@ class PathRequest:
     def initial_guesses(self, q: np.ndarray, distance: float, strategies: np.ndarray) -> np.ndarray:
         """Return initial guesses (n, nq) for the inverse kinematics of the next pose, near configurations q (n, nq).
 
-        They differ from q only for a redundant robot. ``distance`` is the path length to the next pose [m].
-        ``strategies`` (n,) select the shift from q: 0, away from limits that joints are near; 1, none; 2, towards the
-        middle of the limits.  Joints that are locked or do not move the frame stay as in q.
+        The guesses differ from q only for a redundant robot. ``distance`` is the path length to the next pose [m].
+        ``strategies`` (n,) select the shift from q: 0 for a shift away from limits that joints are near, 1 for no
+        shift, 2 for a shift towards the middle of the limits.  Joints that are locked or do not move the frame stay as
+        in q.
         """
         if not self.is_plain or not len(q) or not self.is_redundant(q[0]):
             return q
@@ -166,7 +167,7 @@ class PathRequest:
         return J[..., self.matched, :]
 
     def tangents(self, q: np.ndarray, V: np.ndarray, estimate: np.ndarray) -> np.ndarray:
-        """Return derivatives of q by s (n, nv) that give the frame at q (n, nq) the twists V (n, 6) per unit of s.
+        """Return dq/ds (n, nv) for which the frame at configurations q (n, nq) has twists V (n, 6) per unit of s.
 
         V is in the path's axes.  Loops stay closed.  A redundant robot has several solutions; the nearest to
         ``estimate`` (n, nv) is returned.
@@ -190,7 +191,8 @@ class PathRequest:
     def deviations(self, q: np.ndarray, s: np.ndarray) -> np.ndarray:
         """Return the distance [m] and the angle [rad] (n, 2) between the frame at q (n, nq) and the path at s (n,).
 
-        Free rotations are not part of the angle.  With loops the distance is at least their largest constraint error.
+        Free rotations are not part of the angle.  For a robot with loops, the distance is at least the largest error
+        of a loop's constraint.
         """
         X = np.asarray(self.robot.pose(q, self.frame, relative_to=self.relative_to))
         target = self.path(s)
@@ -226,7 +228,7 @@ class PathRequest:
     def _unmoved(self) -> list[int]:
         """Indices in v of joints that are locked or do not move the frame relative to ``relative_to``.
 
-        A robot with loops has the locked ones alone, since each joint of a loop may move the others.
+        For a robot with loops only locked joints are returned, since each joint of a loop may move the others.
         """
         tree, locked = self.robot.tree, set(self.problem.locked_dofs)
         if self.has_loops:

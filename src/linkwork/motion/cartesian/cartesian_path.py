@@ -30,11 +30,12 @@ _CORNER = 1e-6  # relative: a larger difference of one-sided directions is a cor
 class CartesianPath(metaclass=WithForeignNames):
     """Poses of a frame along a path in space: ``path(s)``, s from 0 to its ``length``.
 
-    s is the distance travelled by the origin [m].  Where the frame rotates more than it translates, a radian counts as
-    0.2 m; a blend counts as the distance via its corner.  `linkwork.motion.line`, `arc`, `pose_spline` and `polyline`
-    create paths; `append` joins them.  The frame in which the poses are given is chosen when the path is followed.
+    s is the distance travelled by the origin [m].  Where the frame rotates more than it translates, s grows by 0.2 m
+    for each radian; on a blend s grows by the length of the two lines via its corner.  `linkwork.motion.line`, `arc`,
+    `pose_spline` and `polyline` create paths; `append` joins them.  The frame in which poses are expressed is chosen
+    when the path is followed.
 
-    ``segments`` are its parts, in order.
+    ``segments`` are the parts of the path, in order.
     """
 
     __slots__ = ("_ends", "_segments")
@@ -77,10 +78,10 @@ class CartesianPath(metaclass=WithForeignNames):
         return self.twist(s)[0]
 
     def twist(self, s: ArrayLike) -> tuple[np.ndarray, np.ndarray]:
-        """Return the poses (..., 4, 4) at s (...), and the frame's twists, as derivatives by s (..., 6).
+        """Return the poses (..., 4, 4) at s (...), and the frame's twists (..., 6) per unit of s.
 
         A twist (ω; v) consists of the angular velocity and the velocity of the origin for ṡ = 1, in the axes in which
-        poses are expressed. At a knot it is the twist of the later segment.
+        poses are expressed. At a knot the twist is that of the later segment.
         """
         expected = f"CartesianPath: s: expected values from 0 to {self.length:.6g} [m]"
         at = np.asarray(real_array(expected, s), dtype=float)
@@ -138,7 +139,7 @@ class CartesianPath(metaclass=WithForeignNames):
         """Return the path preceded by a straight approach of length ``distance`` [m].
 
         ``axis`` is "x", "y" or "z" of the frame at the path's beginning, with "-" for the opposite, or a vector in the
-        frame's axes.  The frame moves along it to the path's beginning.
+        frame's axes.  The frame moves along this axis to the path's beginning.
         """
         X = self(0.0)
         return _straight(_behind(X, "with_approach", distance, axis), X).append(self)
@@ -147,7 +148,7 @@ class CartesianPath(metaclass=WithForeignNames):
         """Return the path followed by a straight retreat of length ``distance`` [m].
 
         ``axis`` is "x", "y" or "z" of the frame at the path's end, with "-" for the opposite, or a vector in the
-        frame's axes. The frame moves against it: a frame that approaches along z retreats along −z.
+        frame's axes. The frame moves against this axis: a frame that approaches along z retreats along −z.
         """
         X = self(self.length)
         return self.append(_straight(X, _behind(X, "with_retreat", distance, axis)))
@@ -165,7 +166,7 @@ def _straight(X: np.ndarray, Y: np.ndarray) -> CartesianPath:
 
 
 def _behind(X: np.ndarray, caller: str, distance: Any, axis: Any) -> np.ndarray:
-    """Return the pose X (4, 4) shifted by −``distance`` [m] along an axis of its own.  Raises ValueError."""
+    """Return the pose X (4, 4) shifted by −``distance`` [m] along an axis of its frame.  Raises ValueError."""
     length = np.asarray(real_array(f"{caller}: distance: expected a positive number [m]", distance), dtype=float)
     if length.ndim or not 0.0 < length < _MAX_DISTANCE:
         raise ValueError(
@@ -189,8 +190,8 @@ def _behind(X: np.ndarray, caller: str, distance: Any, axis: Any) -> np.ndarray:
 class Waypoints:
     """Configurations q (k, nq) at positions s (k,) of a path.
 
-    ``changed`` (k,) is True where the robot is reconfigured: the step from the configuration before is a jump.  If the
-    path's end is not reached, ``missed`` is the next position, for which there is no configuration.
+    ``changed`` (k,) is True where the robot is reconfigured: the step from the previous configuration is a jump.  If
+    the path's end is not reached, ``missed`` is the next position, for which there is no configuration.
     """
 
     s: np.ndarray

@@ -1,12 +1,13 @@
 """Choice of configurations along a path: dynamic programming over branches, or tracking.
 
-For arms with a closed form all branches at each position are known.  A label is a branch with its angles as numbers,
-reached from the start by the fewest reconfigurations and then the least joint motion (the sum of √Σ Δq² of steps).  A
-branch continues to another if no joint moves more than the maximal step, by the shortest rotation and within limits.
-Otherwise the step is halved; at the smallest step the branch ends.  A reconfiguration leads to any branch, each joint
-at the revolution nearest to its position.
+For arms with inverse kinematics in closed form, all branches of solutions at each position are known.  A label is a
+configuration of a branch with the best route to it from the start: the fewest reconfigurations, then the least joint
+motion (the sum of √Σ Δq² over steps).  A branch continues to a branch at the next position if no joint moves more than
+the maximal step, by the shortest rotation and within limits.  Otherwise the step is halved; at the smallest step the
+branch ends.  A reconfiguration leads to any branch; each joint moves to the nearest equivalent angle.
 
-For other robots each configuration is solved from the one before, for several starts in parallel.  A step on which a
+For other robots inverse kinematics of each position begins at the previous configuration, for several starts in
+parallel.  A step on which a
 joint moves too far is halved repeatedly: a configuration that is reached in small steps is not a jump.  Where the
 smallest step jumps or fails, the motion ends, or the robot changes to the nearest other solution.
 """
@@ -35,9 +36,9 @@ _SAME = 1e-3  # [rad] labels that are nearer are the same
 class Labels:
     """Optimal routes from the start to each configuration q (n, nq) at one path position s.
 
-    For each, ``count`` (n,) is the number of reconfigurations since the start and ``motion`` (n,) the joint motion.
-    ``before`` (n,) is the index of the label it comes from at the position before, and ``changed`` (n,) is True where
-    it is reached by a reconfiguration.
+    ``count`` (n,) is the number of reconfigurations since the start, and ``motion`` (n,) the joint motion.  ``before``
+    (n,) is the index of the preceding label, at the previous position.  ``changed`` (n,) is True where the last step
+    is a reconfiguration.
     """
 
     s: float
@@ -170,7 +171,7 @@ def tracked(
 ) -> list[Waypoints]:
     """Return, for each of the starts (n, nq), the waypoints tracked from it through the path positions.
 
-    Inverse kinematics of each waypoint begins at the configuration before it.  ``strategies`` (n,) are those of
+    Inverse kinematics of each waypoint begins at the previous configuration.  ``strategies`` (n,) are arguments of
     `PathRequest.initial_guesses`.
     """
     X = request.path(path_positions)

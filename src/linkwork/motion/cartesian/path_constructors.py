@@ -42,10 +42,10 @@ _AXES = {"x": (1.0, 0.0, 0.0), "y": (0.0, 1.0, 0.0), "z": (0.0, 0.0, 1.0)}
 
 @public
 def line(X0: ArrayLike, X1: ArrayLike, *, orientation: str = "decoupled") -> CartesianPath:
-    """Return a straight path from the pose X0 to the pose X1, (4, 4) each, by an ``orientation``.
+    """Return a path from the pose X0 to the pose X1, (4, 4) each: a straight line or a screw motion.
 
-    ``"decoupled"``: the origin moves on a straight line while the frame rotates about one axis by the smaller angle;
-    ``"screw"``: both along one screw, with the origin on a helix.
+    If ``orientation`` is ``"decoupled"``, the origin moves on a straight line while the frame rotates about one axis
+    by the smaller angle.  If it is ``"screw"``, the frame moves along one screw, with its origin on a helix.
 
     >>> import linkwork as lw
     >>> path = lw.motion.line(lw.pose((0, 0, 0)), lw.pose((0.4, 0, 0), rpy=(0, 0, 1.0)))
@@ -76,9 +76,9 @@ def arc(
 ) -> CartesianPath:
     """Return a circular arc from a pose X0 (4, 4): through a point ``via`` to X1, or about a center.
 
-    Through three points: the origin of X0, ``via`` (3,) and ``X1``, a pose (4, 4) or a point (3,), lie on the circle.
-    About a center: ``center`` (3,), ``axis`` (3,), or "x", "y" or "z", and ``angle`` [rad], of any size, determine the
-    arc by the right-hand rule.
+    Arc through three points: the origin of X0, ``via`` (3,) and ``X1`` lie on the circle; ``X1`` is a pose (4, 4) or a
+    point (3,).  Arc about a center: ``center`` (3,), ``axis`` and ``angle`` [rad] determine the arc by the right-hand
+    rule. ``axis`` is a vector (3,), or "x", "y" or "z"; the angle may have any size.
 
     ``orientation`` is ``"decoupled"`` or ``"carried"``.  ``"decoupled"`` rotates the frame about one axis from X0's
     orientation to X1's; without a pose X1 the frame does not rotate.  ``"carried"`` rotates the frame with the circle.
@@ -132,7 +132,8 @@ def pose_spline(poses: ArrayLike, *, orientation: str = "decoupled", boundary: s
     """Return a smooth path through poses (n, 4, 4): a cubic spline with continuous twist and twist rate.
 
     ``orientation`` is ``"decoupled"``, with the origin on a spline of positions, or ``"screw"``, with splines of
-    twists. ``boundary`` is as in `Robot.spline`: ``"natural"``, ``"clamped"`` or ``"periodic"``.
+    twists. ``boundary`` has the meaning of the option of `Robot.spline`: ``"natural"``, ``"clamped"`` or
+    ``"periodic"``.
 
     Raises ValueError for fewer than two poses, and for a pose equal to the one before it.
     """
@@ -153,10 +154,10 @@ def pose_spline(poses: ArrayLike, *, orientation: str = "decoupled", boundary: s
 def polyline(poses: ArrayLike, *, blend: float | ArrayLike = 0.0, orientation: str = "decoupled") -> CartesianPath:
     """Return straight segments from pose to pose (n, 4, 4), with sharp or rounded corners.
 
-    ``blend`` [m] is the distance from a corner at which a parabola begins and ends, one number or one for each of the n
-    − 2 corners.  A blend uses at most half of the shorter segment.  The ``orientation`` is that of `line`.  Blends
-    require ``"decoupled"`` segments; ``"screw"`` segments have corners.  Poses equal to the one before them are left
-    out.
+    ``blend`` [m] is the distance from a corner at which a parabola begins and ends, one number or one for each of the
+    n − 2 corners.  A blend uses at most half of the shorter segment.  ``orientation`` has the meaning of the option of
+    `line`.  Blends require ``"decoupled"`` segments; ``"screw"`` segments have corners.  A pose equal to its
+    predecessor is left out.
 
     Raises ValueError for fewer than two different poses.
     """
@@ -225,7 +226,7 @@ def _poses(caller: str, value: Any) -> np.ndarray:
 
 
 def _steps(caller: str, X: np.ndarray, *, repeated: bool = False) -> np.ndarray:
-    """Return the distance of each pose from the one before.  Raises ValueError for equal poses."""
+    """Return the distances [m] between successive poses.  Raises ValueError for equal poses."""
     ends = [Pose.of(x.tolist()) for x in X]
     result = np.array([straight_segment(a, b, "decoupled").size for a, b in pairwise(ends)])
     if not repeated and (result <= _SAME).any():

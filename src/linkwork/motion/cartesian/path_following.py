@@ -51,7 +51,7 @@ def followed_path(
     touching: Any,
     resolution: float,
 ) -> TrackedPath:
-    """Return the configurations along a Cartesian path: the arguments and result of `Robot.track_cartesian_path`."""
+    """Return the configurations along a path: see `Robot.track_cartesian_path` for arguments and result."""
     if not isinstance(path, CartesianPath):
         raise TypeError(
             f"{CALLER}: path: expected a CartesianPath, as from linkwork.motion.line, arc, pose_spline or polyline, "
@@ -108,7 +108,7 @@ def followed_path(
 
 
 def _refuse_checks(collision_check: str, margin: Any, touching: Any, resolution: float) -> None:
-    """Raise ValueError for an option of collision checks other than its default: without a scene none is made."""
+    """Raise ValueError if an option of collision checks is not its default, since without a scene no check is made."""
     for name, value, is_default in (
         ("collision_check", collision_check, collision_check == _COLLISION_CHECKS[0]),
         ("margin", margin, not margin),
@@ -202,7 +202,7 @@ def _angle_indices(robot: Any, joints: Sequence[str]) -> list[int]:
 
 
 def _within_limits(request: PathRequest, q: np.ndarray, turning: np.ndarray) -> np.ndarray:
-    """Return those configurations (m, nq) of q (n, nq) that are within limits.
+    """Return the configurations (m, nq) among q (n, nq) that are within limits.
 
     Coordinates that are ``turning`` (nq,) are first moved by full revolutions towards the middle of their limits.
     """
@@ -242,8 +242,8 @@ def _start_configuration(robot: Any, start: Any) -> np.ndarray:
 def _on_path(request: PathRequest, q: np.ndarray, allowed: tuple[float, float]) -> np.ndarray:
     """Return the start configuration, at which the frame is at the path's beginning.
 
-    It is q itself, to the last bit, if its deviation is at most a tenth of the ``allowed`` ones [m, rad], such as for
-    the end of a planned path.  Otherwise q is corrected so that the frame is exactly at the path's beginning.  Raises
+    q is returned unchanged if its deviation is at most a tenth of the ``allowed`` deviations [m, rad], such as at the
+    end of a planned path.  Otherwise q is corrected so that the frame is exactly at the path's beginning.  Raises
     ValueError if the frame is not near the path's beginning, or q is beyond limits.
     """
     outside = (q < request.lower) | (q > request.upper)

@@ -1,10 +1,10 @@
-"""Smooth segments of Cartesian paths: the pose of a frame for u from 0 to 1, and its twist by u.
+"""Smooth segments of Cartesian paths: the pose of a frame for u from 0 to 1, and its twist per unit of u.
 
 Screws, arcs and blends between poses are functions over any scalar.  For X with rotation R and origin p, the twist is
 
     V = (φ; ṗ),  [φ×] = Ṙ Rᵀ,
 
-in the axes in which X is given, from `moving`.
+in the axes in which X is expressed; `moving` computes it.
 """
 
 from __future__ import annotations
@@ -52,7 +52,7 @@ RADIAN = 0.2  # [m] weight of a rotation of 1 rad, at least
 def turn_between(R: Rotation, S: Rotation) -> Vec3:
     """Return the rotation vector φ, |φ| ≤ π, for which R exp(φ) = ``S``.
 
-    φ has the same components in the axes of both.
+    φ has the same components in the axes of R and of ``S``.
     """
     return Quaternion.of(R.T @ S).log()
 
@@ -64,7 +64,7 @@ def screw_between(X: Pose, Y: Pose) -> Motion:
 
 
 def along_screw(X: Pose, twist: Motion, u: Any) -> Pose:
-    """Return X exp(u ξ), ξ in X's own axes."""
+    """Return the pose X exp(u ξ), where ξ is the ``twist`` in X's own axes."""
     rotation = twist.angular * u
     translation = translation_of_twist(rotation, twist.linear * u)
     return Pose(X.rotation @ Quaternion.exp(rotation).rotation(), X.translation + X.rotation @ translation)
@@ -73,8 +73,8 @@ def along_screw(X: Pose, twist: Motion, u: Any) -> Pose:
 def along_arc(X: Pose, center: Vec3, sweep: Vec3, translation: Vec3, rotation: Vec3, u: Any) -> Pose:
     """Return the pose at u on an arc: the origin rotates about a center by u α and translates by u d.
 
-    The frame rotates by u φ in X's own axes.  ``sweep`` is α, an angle times its axis; with 0 the path is a straight
-    line.
+    The frame rotates by u φ in X's own axes.  ``sweep`` is α, ``translation`` d and ``rotation`` φ; α and φ are
+    rotation vectors.  If α is 0, the path is a straight line.
     """
     carried = Quaternion.exp(sweep * u).rotation() @ (X.translation - center)
     return Pose(X.rotation @ Quaternion.exp(rotation * u).rotation(), center + carried + translation * u)
@@ -83,8 +83,8 @@ def along_arc(X: Pose, center: Vec3, sweep: Vec3, translation: Vec3, rotation: V
 def along_blend(X: Pose, corner: Pose, Y: Pose, u: Any) -> Pose:
     """Return the pose at u on a parabola between two poses, tangent to the lines to a corner.
 
-    De Casteljau's construction, with slerp.  Source: Shoemake, Animating rotation with quaternion curves, SIGGRAPH
-    1985.
+    The method is De Casteljau's construction, with slerp for rotations.  Source: Shoemake, Animating rotation with
+    quaternion curves, SIGGRAPH 1985.
     """
     before, after = (_towards(a.rotation, b.rotation, u) for a, b in ((X, corner), (corner, Y)))
     a, b = (_between(a.translation, b.translation, u) for a, b in ((X, corner), (corner, Y)))
@@ -92,7 +92,7 @@ def along_blend(X: Pose, corner: Pose, Y: Pose, u: Any) -> Pose:
 
 
 def moving(path: Callable[[Any], Pose], u: Any) -> tuple[Pose, Motion]:
-    """Return the pose of a path at u, and its derivative by u as a twist (angular; linear).
+    """Return the pose of a path at u, and its derivative with respect to u as a twist (angular; linear).
 
     The twist is in the axes in which the path's poses are expressed.
     """
@@ -118,7 +118,7 @@ class PathSegment(Protocol):
 
     @property
     def size(self) -> float:
-        """Path length [m], and at least 0.2 m for each radian of rotation."""
+        """Path length [m], at least 0.2 m for each radian of rotation."""
 
     def at(self, u: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Return poses (n, 4, 4) at u (n,), and the frame's twists per unit of u (n, 6) in the axes of the poses."""
@@ -224,7 +224,7 @@ class ReversedSegment:
 
     @property
     def size(self) -> float:
-        """Path length of the segment."""
+        """Path length of the segment [m], equal in both directions."""
         return self.segment.size
 
     def at(self, u: np.ndarray) -> tuple[np.ndarray, np.ndarray]:

@@ -38,12 +38,12 @@ class TrackedPath(Shown, Result, metaclass=WithForeignNames):
     """Configurations along a Cartesian path.
 
     ``s`` (k,) are the positions of waypoints on the ``path`` and ``q`` (k, nq) their configurations; ``fraction`` is
-    the followed part of the path.  ``status`` is "solved", or the reason for an earlier end: "at_limits", "singular",
-    "colliding", "joint_jump" (the next configuration is too far away) or "deviation" (the frame leaves its tolerances).
-    "undecided" is too close to a collision for a proof.  "out_of_reach" is proved: no configuration has one of the
-    further poses.  "not_found" is not: no search found a configuration of the next pose.  ``reconfigurations`` counts
-    changes to another family of solutions, during which the frame does not move.  ``deviation`` is measured between
-    waypoints.
+    the fraction of the path that is followed.  ``status`` is "solved", or the reason for an earlier end: "at_limits",
+    "singular", "colliding", "joint_jump" (the next configuration is too far away) or "deviation" (the frame leaves its
+    tolerances). "undecided" means too close to a collision for a proof.  "out_of_reach" is proved: the frame has one
+    of the next poses at no configuration.  "not_found" is no proof: no search found a configuration for the next pose.
+    ``reconfigurations`` counts changes to another family of solutions, during which the frame does not move.
+    ``deviation`` is measured between waypoints.
     """
 
     robot: Any
@@ -94,7 +94,7 @@ class TrackedPath(Shown, Result, metaclass=WithForeignNames):
         return float(max(steps, default=0.0))
 
     def parts(self) -> tuple[Trajectory, ...]:
-        """Return a trajectory over s [m] for each part between reconfigurations, which is not timed.
+        """Return a trajectory without time, as a function of s [m], for each part between reconfigurations.
 
         v and a are continuous except at the path's corners.
         """
@@ -112,8 +112,8 @@ class TrackedPath(Shown, Result, metaclass=WithForeignNames):
     def trajectory(self, speed: float | None = None) -> Trajectory:
         """Return the joint trajectory of the followed part, with ``speed`` [m/s] along the path.
 
-        Without a speed it is not timed: it is a function of s [m], from 0.
-        Raises ValueError if the robot is reconfigured: then use `parts`; a motion between them leaves the path.
+        Without a speed the trajectory is not timed: it is a function of s [m], from 0. Raises ValueError if the robot
+        is reconfigured, because a motion between the parts leaves the path; then use `parts`.
         """
         if speed is not None and not (np.isfinite(speed) and speed > 0.0):
             raise ValueError(f"trajectory: speed: expected a positive speed [m/s], got {speed!r}")
@@ -136,8 +136,8 @@ class TrackedPath(Shown, Result, metaclass=WithForeignNames):
     ) -> TimedPath:
         """Return the same motion in minimum time, with limits as in `linkwork.motion.time_optimal`.
 
-        Limits such as ``velocity`` (nv,) and ``acceleration`` (nv,) are the robot's by default.  ``speed`` [m/s] limits
-        the speed of the frame's origin in the world.
+        ``velocity`` (nv,), ``acceleration`` (nv,) and other limits default to those of the robot.  ``speed`` [m/s]
+        limits the speed of the frame's origin in the world.
         """
         all_limits = dict(limits)
         if speed is not None:
@@ -169,9 +169,9 @@ class TrackedPath(Shown, Result, metaclass=WithForeignNames):
         title: str | None = None,
         **output: Unpack[Output],
     ) -> Any:
-        """Show the robot at the waypoints, 1 m of the path a second, with the path and that of the frame.
+        """Show the robot moving along the path at 1 m/s, with the path and the track of the frame.
 
-        ``scene`` is shown by its obstacles, and ``ghosts`` is the number of transparent copies along the motion, as in
+        The obstacles of ``scene`` are shown.  ``ghosts`` is the number of transparent copies along the motion, as in
         `linkwork.motion.Trajectory.show`.
         ``meshes`` are folders of mesh files, and ``title`` is that of the page.  Returns the `linkwork.viewer.View` of
         a live page, or the path of a file; see `Robot.show` for the output and the errors.
@@ -181,7 +181,7 @@ class TrackedPath(Shown, Result, metaclass=WithForeignNames):
         return show(self, output, scene=scene, ghosts=ghost_count(ghosts, output), meshes=meshes, title=title)
 
     def _without_repeats(self) -> list[tuple[Curve, int]]:
-        """Return each curve with the index of its first waypoint that does not repeat the last of the curve before."""
+        """Return each curve with the index of its first waypoint that does not repeat the previous curve's end."""
         return [(curve, int(k > 0 and k not in self._begins)) for k, curve in enumerate(self._curves)]
 
     def __repr__(self) -> str:

@@ -1,7 +1,8 @@
 """Outcome of tracking a Cartesian path: its accurate, collision-free part, and the reason for its end.
 
 Collision checks are for straight edges, but curves through waypoints are not straight.  So a curve is divided into
-chords from which no point of the robot is farther than a small bound, and chords keep that much additional distance.
+chords: no point of the robot deviates from its position on the chord by more than a small bound.  The margins for
+chords are larger by this bound.
 """
 
 from __future__ import annotations
@@ -36,11 +37,11 @@ class SceneCheck:
 
     @property
     def near(self) -> float:
-        """Maximum distance [m] of points of the robot on a curve from those on its chords."""
+        """Maximum deviation [m] of a point of the robot on a curve from the same point on a chord."""
         return _NEAR if self.margins.is_uniform else _NEAR_TOUCHING
 
     def is_free(self, robot: Any, q: np.ndarray) -> np.ndarray:
-        """Return True (n,) for those configurations q (n, nq) that are collision-free."""
+        """Return a mask (n,): True for each of the configurations q (n, nq) that is collision-free."""
         if self.margins.is_uniform:
             return ~np.asarray(robot.in_collision(q, self.scene, margin=self.margins.scene), dtype=bool)
         result: np.ndarray = (robot.distances(q, self.scene).distance > self._margin_of_pairs(robot)).all(axis=-1)
@@ -56,7 +57,7 @@ class SceneCheck:
         return result.pairs[k], float(result.distance[k]), float(margins[k])
 
     def check(self, robot: Any, q0: np.ndarray, q1: np.ndarray, room: float) -> Any:
-        """Check straight motions (n, nq), with ``room`` [m] in addition to the margins."""
+        """Check straight motions from q0 to q1 (n, nq) for collisions, with ``room`` [m] in addition to the margins."""
         tolerance = _TOLERANCE if self.margins.is_uniform else _NEAR_TOUCHING
         return check_motions(
             robot,
@@ -153,7 +154,7 @@ def _missed_ending(
 def _clipped_before(
     robot: Any, curves: tuple[Curve, ...], begins: tuple[int, ...], s: float
 ) -> tuple[tuple[Curve, ...], tuple[int, ...]]:
-    """Return the curves, the last of which is cut at position s, and the indices ``begins`` of remaining curves."""
+    """Return the curves up to position s, and the ``begins`` that are indices of these curves."""
     clipped = []
     for curve in curves:
         if curve.s[0] >= s:
@@ -181,7 +182,7 @@ class Ending(NamedTuple):
 def missing_neighbor_ending(
     request: PathRequest, q: np.ndarray, s: float, missed: float, max_step: np.ndarray
 ) -> Ending:
-    """Return the status and message on why no solution at position ``missed`` is near q (nq,) at s."""
+    """Return the status and message that explain why no solution at position ``missed`` is near q (nq,) at s."""
     at = f"at {100.0 * s / request.path.length:.4g} % of the path"
     X = request.path(missed)
     unlimited, done = request.solve(q[None], X[None], limits=False)
@@ -237,9 +238,10 @@ def _limit_message(request: PathRequest, unlimited: np.ndarray) -> str | None:
 
 
 def collision_ending(part: float, pair: tuple[str, str], distance: float, margin: float) -> Ending:
-    """Return the status and message for two shapes at most a margin apart, at a fraction of the path.
+    """Return the status and message for a pair of shapes too close to each other, at a fraction of the path.
 
-    Shapes that are farther apart are undecided: a certified check needs some distance more.
+    The status is "colliding" if their distance is at most the margin.  Otherwise it is "undecided", since a certified
+    check needs more distance than the margin.
     """
     word = "collides with" if distance <= 0.0 else f"is {distance:.3g} m from"
     status = Status.COLLIDING if distance <= margin else Status.UNDECIDED
@@ -270,8 +272,8 @@ _TOLERANCE = 1e-4  # [m] of `Robot.is_motion_free`
 class FirstCollision(NamedTuple):
     """The first collision along a path.
 
-    The path is free until ``free_until``; the collision is at ``s`` in configuration ``q``, with its pair, distance and
-    margin [m].
+    The path is free until position ``free_until``.  The collision is at position ``s`` and configuration ``q``;
+    ``pair`` are the shapes, with their distance and margin [m].
     """
 
     free_until: float
@@ -312,15 +314,15 @@ def first_collision(request: PathRequest, curves: tuple[Curve, ...], scene_check
 
 
 def _samples_from(curve: Curve, s: float) -> np.ndarray:
-    """Return positions on a curve after the position s, none if it ends before."""
+    """Return sample positions on a curve after position s; empty if the curve ends before s."""
     return np.linspace(max(s, curve.s[0]), curve.s[-1], _EXAMPLES if s < curve.s[-1] else 0)
 
 
 def _chords(robot: Any, curve: Curve, reaches: np.ndarray, near: float) -> tuple[np.ndarray, np.ndarray, float]:
     """Return chords of a curve: positions (n, 2) and configurations (n, 2, nq) of their ends.
 
-    The third value bounds the distance [m] of points of the robot on the curve from those on the chord. ``reaches``
-    (nv,) are the bounds of `displacement_bounds`, and ``near`` the distance at most.
+    The third value bounds the deviation [m] of any point of the robot on the curve from the same point on the chord;
+    it is at most ``near``. ``reaches`` (nv,) are the bounds that `displacement_bounds` returns.
     """
     h = np.diff(curve.s)[:, None]
     trajectory = curve.trajectory(robot)
@@ -344,8 +346,9 @@ def _chords(robot: Any, curve: Curve, reaches: np.ndarray, near: float) -> tuple
 def displacement_bounds(robot: Any, lower: np.ndarray, upper: np.ndarray) -> np.ndarray:
     """Return bounds of the displacement of any point of a collision shape per unit of each joint (nv,) [m/rad, m/m].
 
-    They hold for configurations between ``lower`` and ``upper`` (nq,). Raises TypeError for a joint whose twist is not
-    constant or whose configuration is not a vector space, and ValueError for an unbounded shape or prismatic joint.
+    The bounds hold for configurations between ``lower`` and ``upper`` (nq,). Raises TypeError for a joint whose twist
+    is not constant or whose configuration is not a vector space, and ValueError for an unbounded shape or prismatic
+    joint.
     """
     try:
         return joint_reaches(robot.tree, lower, upper)

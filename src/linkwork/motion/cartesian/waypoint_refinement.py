@@ -33,7 +33,7 @@ _ROUNDING = 1e-9
 class Curve:
     """A smooth part of the motion along a path, through waypoints q (k, nq) at positions s (k,).
 
-    v and a (k, nv) are the first and second derivatives of q by s there.
+    v and a (k, nv) are the first and second derivatives of q with respect to s at the waypoints.
     """
 
     s: np.ndarray
@@ -50,8 +50,8 @@ class Curve:
 class RefinedCurve(NamedTuple):
     """Successive curves, with their largest deviation from the path [m, rad].
 
-    ``begins`` are indices of curves that do not begin where the one before ends. ``failed_at`` is the position where
-    the refinement failed, or None.
+    ``begins`` are indices of curves that do not begin where the previous curve ends. ``failed_at`` is the position
+    where the refinement failed, or None.
     """
 
     curves: tuple[Curve, ...]
@@ -70,7 +70,7 @@ class _CurvePoints:
 def refined(request: PathRequest, steps: Waypoints, tolerance: tuple[float, float]) -> RefinedCurve:
     """Return curves through the waypoints that deviate from the path by at most a tolerance [m, rad].
 
-    Waypoints are inserted until that is so.  The curves end where it is impossible.
+    Waypoints are inserted until the deviations are small enough.  The curves end where this is impossible.
     """
     parts, begins = _split(request, steps)
     allowed = _SAFETY * np.array(tolerance)
@@ -109,7 +109,8 @@ def _deviations(
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Return the largest deviation (n, 2) [m, rad] from the path on each of the n steps between waypoints.
 
-    Further: True (n,) for steps that exceed joint limits, and the configurations (n, nq) in the middle of the steps.
+    The second value is a mask (n,) of steps that exceed joint limits; the third are configurations (n, nq) in the
+    middle of the steps.
     """
     intermediate, path_positions = _intermediate(request, parts, v, a)
     deviation = request.deviations(intermediate, path_positions.ravel()).reshape(-1, len(_NODES), 2).max(axis=1)
@@ -160,14 +161,14 @@ def _split(request: PathRequest, steps: Waypoints) -> tuple[list[_CurvePoints], 
 
 
 def _velocities(request: PathRequest, parts: list[_CurvePoints]) -> np.ndarray:
-    """Return the derivatives of q by s at the waypoints of all parts in order (n, nv)."""
+    """Return the derivatives of q with respect to s (n, nv) at the waypoints of all parts in order."""
     estimates = np.concatenate([_parabola_velocities(request, p) for p in parts])
     q, V = (np.concatenate([getattr(p, name) for p in parts]) for name in ("q", "V"))
     return request.tangents(q, V, estimates)
 
 
 def _parabola_velocities(request: PathRequest, part: _CurvePoints) -> np.ndarray:
-    """Return estimates (k, nv) of the derivative of q by s, from parabolas through neighbouring waypoints."""
+    """Return estimates (k, nv) of dq/ds, from parabolas through neighbouring waypoints."""
     h = np.diff(part.s)[:, None]
     slope = request.difference(part.q[:-1], part.q[1:]) / h
     if len(slope) == 1:
@@ -177,10 +178,11 @@ def _parabola_velocities(request: PathRequest, part: _CurvePoints) -> np.ndarray
 
 
 def _accelerations(request: PathRequest, parts: list[_CurvePoints], v: np.ndarray) -> np.ndarray:
-    """Return the second derivatives of q by s at the waypoints of all parts in order (n, nv).
+    """Return the second derivatives of q with respect to s (n, nv) at the waypoints of all parts in order.
 
-    Inside a part it is that of the quintic through q and v at the waypoint and its two neighbours. At a part's ends,
-    and where configurations are not a vector space, it comes from cubics between neighbouring waypoints.
+    Inside a part they are the second derivatives of the quintic through q and v at the waypoint and its two
+    neighbours. At a part's ends, and where configurations are not a vector space, they are those of cubics between
+    neighbouring waypoints.
     """
     result, at = [], 0
     for part in parts:
@@ -248,8 +250,8 @@ def _intermediate(
 def quintics(change: np.ndarray, v0: np.ndarray, v1: np.ndarray, a0: np.ndarray, a1: np.ndarray) -> list[np.ndarray]:
     """Return the coefficients of u, ..., u⁵ of quintics on [0, 1] with these changes and end derivatives.
 
-    ``change`` is the difference of the values at 1 and 0; v0 and v1 are the first and a0 and a1 the second derivatives
-    by u.
+    ``change`` is the value at 1 minus the value at 0. v0 and v1 are the first derivatives with respect to u at both
+    ends, and a0 and a1 the second derivatives.
     """
     far, fast, more = change - v0 - 0.5 * a0, v1 - v0 - a0, a1 - a0
     return [

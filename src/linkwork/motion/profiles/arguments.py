@@ -1,4 +1,4 @@
-"""Requests of profiles: check of states, limits and options, solution, and the reason if there is none."""
+"""Requests of profiles: check of states, limits and options, the solution, and the reason if there is no solution."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ def read_options(
 def read_limits(
     caller: str, kind: ProfileKind, names: Sequence[str], values: dict[str, Any], robot: Any = None
 ) -> ProfileLimits:
-    """Return the limits of velocity, acceleration and jerk; by default those of the robot, else infinite ones.
+    """Return the limits of velocity, acceleration and jerk; by default the robot's limits, else infinite limits.
 
     Raises ValueError for an invalid limit, and where the kind of profile needs a limit that is missing.
     """
@@ -135,8 +135,8 @@ def _refuse_moving_ends(request: ProfileRequest, result: ProfileArrays) -> None:
 def along_lines(request: ProfileRequest, groups: Sequence[np.ndarray], remedy: str) -> ProfileArrays:
     """Return profiles of groups of coordinates, each along a straight line.
 
-    Each group has one profile, that of the coordinate with the largest displacement.  Raises ValueError if velocities
-    or accelerations at the ends are not along the line.
+    All coordinates of a group move in proportion to the profile of the coordinate with the largest displacement.
+    Raises ValueError if velocities or accelerations at the ends are not along the line.
     """
     states, limits, shares, leads = request.states, request.limits, [], []
     reduced: list[list[float]] = [[] for _ in limits]
@@ -167,7 +167,7 @@ def along_lines(request: ProfileRequest, groups: Sequence[np.ndarray], remedy: s
 
 
 def _line(request: ProfileRequest, group: np.ndarray, remedy: str) -> tuple[int, np.ndarray]:
-    """Return the index of the coordinate in a group with the largest displacement, and the ratios of all to it.
+    """Return the coordinate in a group with the largest displacement, and the ratios of all displacements to it.
 
     Raises ValueError, with the ``remedy``, if a velocity or acceleration at an end does not have the direction of the
     displacement.
@@ -197,9 +197,9 @@ _SLACK = 1e-9
 def locked_coordinates(
     caller: str, names: Sequence[str], states: Sequence[np.ndarray], limits: ProfileLimits
 ) -> np.ndarray:
-    """Return True (n,) for coordinates that cannot move, because a limit is 0 in both directions.
+    """Return a mask (n,) of coordinates that cannot move, because a limit is 0 in both directions.
 
-    Raises ValueError if one of them must move, and for limits of acceleration or jerk that are 0 in one direction
+    Raises ValueError if such a coordinate must move, and for limits of acceleration or jerk that are 0 in one direction
     only.
     """
     locked = np.zeros(len(names), dtype=bool)
@@ -236,7 +236,7 @@ def failure_reason(
     status: int,
     duration: float | None,
 ) -> str:
-    """Return the reason why no profile exists: the coordinate, the state and the limit."""
+    """Return a text with the reason why no profile exists: the coordinate, the state and the limit."""
     q0, q1, v0, v1, a0, a1 = states
     V, V_down, A, B, up, down = limits
     ends: tuple[tuple[str, np.ndarray, np.ndarray, float], ...] = (("start", v0, a0, 1.0), ("goal", v1, a1, -1.0))
@@ -273,7 +273,7 @@ def failure_reason(
 def _too_near_message(name: str, kind: ProfileKind, state: Sequence[float], limits: Sequence[float]) -> str:
     """Return a message if a coordinate that cannot move back has a goal nearer than its stopping distance.
 
-    It is "" otherwise.
+    The message is "" otherwise.
     """
     q0, q1, v0, v1, a0, a1 = state
     V, V_down, A, B, up, down = limits
@@ -307,7 +307,7 @@ def _overshoot_message(
 ) -> str:
     """Return a message if the velocity at an end leads beyond its limits although the acceleration is reduced to 0.
 
-    It is "" otherwise.  The acceleration is reduced at the limit of jerk; at the goal this is backwards in time.
+    The message is "" otherwise.  The acceleration is reduced at the limit of jerk; at the goal, backwards in time.
     """
     up, down = jerk
     extreme = v + 0.5 * a * abs(a) / (down if a > 0.0 else up)

@@ -1,7 +1,7 @@
 """Profiles of plain coordinates and of robots.
 
-`profile` returns a trajectory, `ProfileFunction` arrays for one profile or a batch.  Joints of a robot with plain
-coordinates have a profile for each coordinate, others move along one direction of velocity.
+`profile` returns a trajectory, and `ProfileFunction` returns arrays for one profile or a batch.  A robot's joints with
+plain coordinates have a profile for each coordinate; other joints move along one direction of velocity.
 """
 
 from __future__ import annotations
@@ -62,15 +62,14 @@ def profile(
 
     q0, q1 (n,) or numbers; v0, v1 and a0, a1 (n,) are the velocities and accelerations at both ends.  ``kind`` is
 
-    - ``"jerk"``: minimum time within limits of velocity, acceleration and jerk;
-    - ``"trapezoid"``: minimum time within limits of velocity and acceleration; a0 and a1 are ignored;
-    - ``"minimum_jerk"``, ``"quintic"``: the quintic, which minimises ∫ jerk² for its duration: the given one, or the
-      shortest within the limits.
+    - ``"jerk"``: minimum time within limits of velocity, acceleration and jerk; - ``"trapezoid"``: minimum time within
+    limits of velocity and acceleration; a0 and a1 are ignored; - ``"minimum_jerk"``, ``"quintic"``: the quintic, which
+    minimises ∫ jerk² dt for its duration; without a ``duration`` it is the shortest quintic within the limits.
 
     ``velocity``, ``acceleration``, ``jerk`` are limits: a number or (n,) for both directions, or a pair (lower, upper);
     infinite by default.  ``synchronize="time"`` ends all coordinates together, in the minimum time feasible for all;
-    ``"phase"`` keeps them on the straight line from q0 to q1; with None each takes its own minimum time, and rests
-    afterwards.  With a ``duration`` [s] the motion takes exactly that time.
+    ``"phase"`` keeps coordinates on the straight line from q0 to q1; with None each coordinate moves in its own minimum
+    time, and then rests.  With a ``duration`` [s] the motion takes exactly that time.
 
     >>> import linkwork as lw
     >>> motion = lw.motion.profile([0.0, 0.0], [1.0, -0.2], velocity=1.0, acceleration=2.0, jerk=8.0)
@@ -129,7 +128,7 @@ def refuse_symbols(caller: str, name: str, x: Any) -> None:
 def trajectory_of(profiles: ProfileArrays, robot: Any = None, base: np.ndarray | None = None) -> Trajectory:
     """Return the trajectory of one profile, whose arrays are not a batch; coordinates that end early rest.
 
-    With ``base`` (nq,) q is ``base`` ⊕ the profile.
+    With ``base`` (nq,), the configuration is ``base`` ⊕ x, where x (nv,) are the coordinates of the profile.
     """
     durations, times, coefficients, _ = profiles
     last = float(durations.max())
@@ -208,7 +207,8 @@ class ProfileFunction:
     ) -> ProfileArrays:
         """Return the profiles from q0 to q1 (..., n), with velocities v0, v1 and accelerations a0, a1 (..., n).
 
-        They are 0 by default.  No error is raised where there is no profile; ``status`` reports it.
+        Velocities and accelerations are 0 by default.  Where there is no profile, ``status`` reports it; no error is
+        raised.
         """
         zeros = self._zeros
         values = (q0, q1, *(zeros if x is None else x for x in (v0, v1, a0, a1)))
@@ -286,9 +286,9 @@ def robot_profile(
 
 
 def _warn_of_limits(robot: Any, trajectory: Trajectory, turning: bool) -> None:
-    """Warn of the first position or speed limit that a profile passes between its ends.
+    """Warn of the first position or speed limit that a profile exceeds between its ends.
 
-    Joints with one coordinate are only checked if they are ``turning``: those of mechanisms, or with velocities at the
+    A joint with one coordinate is checked only if it is ``turning``: a joint of a mechanism, or with velocities at the
     ends.
     """
     coordinates = [coordinate for coordinate in limited_coordinates(robot.tree) if turning or coordinate.v is None]

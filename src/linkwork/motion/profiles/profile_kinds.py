@@ -1,8 +1,8 @@
-"""Kinds of profiles: what computes them, the limits they need, their kernels; slow profiles.
+"""Kinds of profiles: their algorithms, required limits and kernels; slow profiles.
 
 In profiles that take far longer than their minimum time, rounding errors of phases accumulate.  Where the error at the
-goal is too large, a coordinate that rests at both ends moves with all phases slowed in proportion.  From and to
-velocities it stops, moves slowly, and starts again, with a profile for each of these.
+goal is too large, a coordinate that rests at both ends moves with all phases slowed in proportion.  A coordinate with
+a velocity at an end first stops, then moves slowly, and starts again, with a profile for each of these three motions.
 """
 
 from __future__ import annotations
@@ -40,8 +40,8 @@ __all__ = [
 class ProfileKind:
     """A kind of profile.
 
-    ``order`` is the highest derivative that needs a limit: 3 is jerk, 2 acceleration.  ``polynomial`` kinds do not
-    depend on the limits once their duration is given, and need none then.
+    ``order`` is the highest derivative that needs a limit: 3 for jerk, 2 for acceleration.  ``polynomial`` kinds need
+    no limits if their duration is given.
     """
 
     name: str
@@ -79,9 +79,9 @@ class ProfileArrays(NamedTuple):
 
     ``durations`` (..., n) [s] are equal for synchronized coordinates.  Each coordinate is piecewise polynomial:
     ``times`` (..., n, segments + 1) are the ends of its segments, which may coincide; ``coefficients`` (..., n,
-    segments, terms) are those of q by the time since a segment began, lowest first.  ``status`` (...) is 0 for a
-    profile, 1 if a state at an end is outside the limits or inevitably leaves them, 2 if no duration was found that
-    satisfies them.
+    segments, terms) are those of q as polynomials of the time since the segment began, lowest power first.  ``status``
+    (...) is 0 for a profile, 1 if a state at an end is outside the limits or inevitably leaves them, 2 if no duration
+    was found that satisfies them.
     """
 
     durations: Any
@@ -96,8 +96,8 @@ class ProfileArrays(NamedTuple):
 def profile_kernel(kind: ProfileKind, n: int, together: bool, fixed: bool) -> Kernel:
     """Return the kernel that computes profiles of n coordinates.
 
-    Its inputs are states, limits and minimum durations (n,); if ``fixed``, these are the durations. With ``together``
-    all coordinates take the same time.
+    The kernel's inputs are states, limits and minimum durations (n,); if ``fixed``, the latter are exact durations.
+    With ``together`` all coordinates have the same duration.
     """
     return _KERNELS.get((kind.name, n, together, fixed), lambda: _compiled(kind, n, together, fixed))
 
@@ -161,7 +161,7 @@ class _Motion(NamedTuple):
 def with_slow_motions(
     profiles: ProfileArrays, states: tuple[np.ndarray, ...], single_profile: SingleProfile, names: Sequence[str]
 ) -> ProfileArrays:
-    """Return the profiles with a slower, more accurate motion for each coordinate that misses its goal by rounding.
+    """Return the profiles; each coordinate that misses its goal by rounding has a slower, more accurate motion.
 
     Durations do not change. ``single_profile`` returns the minimum-time profile of one coordinate between states q0,
     q1, v0, v1, a0, a1. Raises ValueError if a coordinate still misses its goal.
@@ -234,7 +234,7 @@ def _motion_of(profiles: ProfileArrays) -> _Motion:
 
 
 def _padded(motion: _Motion, segments: int) -> _Motion:
-    """Return the motion padded to a number of segments with segments of zero duration."""
+    """Return the motion with segments of zero duration appended, up to a number of ``segments``."""
     more = segments - len(motion.coefficients)
     if not more:
         return motion

@@ -1,7 +1,7 @@
 """Splines through points of a manifold: linear, cubic, quintic, Hermite, squad, and B-splines of any degree.
 
-The basis functions of B-splines are polynomials between knots, of times that are floats or symbols.  Symbols are
-assumed to increase (`in_order`), and produce as many spans as equally many distinct numbers.
+The basis functions of B-splines are polynomials between knots, whose times are floats or symbols.  Times that are
+symbols are assumed to be distinct and increasing (`in_order`).
 
 Source: de Boor, A Practical Guide to Splines, revised edition, Springer 2001, chapters IX, X and XIII.
 """
@@ -52,7 +52,7 @@ def straight(space: CurveSpace, t: np.ndarray, q: Rows) -> Section:
 def hermite(space: CurveSpace, t: np.ndarray, q: Rows, v: Rows | None) -> Section:
     """Return cubics through points q (n, nq) at times t (n,) with velocities v (n, nv).
 
-    By default v are those of parabolas through neighbours.
+    By default v is estimated by parabolas through neighbouring points.
     """
     q = one_sign(space, q)
     if v is None:
@@ -63,7 +63,7 @@ def hermite(space: CurveSpace, t: np.ndarray, q: Rows, v: Rows | None) -> Sectio
 def quintic(space: CurveSpace, t: np.ndarray, q: Rows, v: Rows | None, a: Rows | None) -> Section:
     """Return quintics through points q (n, nq) at times t (n,) with velocities and accelerations (n, nv).
 
-    By default they are those of parabolas through neighbours.
+    By default v and a are estimated by parabolas through neighbouring points.
     """
     q = one_sign(space, q)
     if v is None or a is None:
@@ -134,7 +134,7 @@ def squad(space: CurveSpace, t: np.ndarray, q: Rows) -> Section:
 def estimated_rates(space: CurveSpace, t: np.ndarray, q: Rows) -> tuple[Rows, Rows]:
     """Return velocities and accelerations (n, nv) at points, of parabolas through each point and its neighbours.
 
-    At both ends they are those of a cubic with zero acceleration at the end.
+    At both ends the velocity is that of a cubic with zero acceleration at the end.
     """
     h = np.diff(t)
     if len(t) == 2:
@@ -163,8 +163,8 @@ def _cubics(space: CurveSpace, t: np.ndarray, q: Rows, v: Rows) -> Rows:
 def _jumps(space: CurveSpace, t: np.ndarray, q: Rows, v: Rows, boundary: str) -> list[Any]:
     """Return the acceleration after each point minus that before it, for cubics with velocities v.
 
-    At the first point of a spline that is not periodic it is the acceleration after it, and at the last one minus that
-    before it.
+    At the first point of a spline that is not periodic, the result is the acceleration after the point. At the last
+    point, it is minus the acceleration before the point.
     """
     if space.is_plain or any(x.dtype == object for x in (t, q, v)):
         out, into = each(
@@ -215,7 +215,7 @@ class _Basis(NamedTuple):
 
     @staticmethod
     def of(knots_of: Callable[[np.ndarray, int], np.ndarray], t: np.ndarray, degree: int) -> _Basis:
-        """Return the basis for times that are floats, or symbols, whose order is assumed to be increasing."""
+        """Return the basis for times that are floats or symbols; symbols are assumed to be in increasing order."""
         knots, span_starts = knots_of(t, degree), spans(knots_of(in_order(t), degree), degree)
         return _Basis(degree, knots, span_starts, basis_polynomials(knots, degree, span_starts))
 
@@ -242,9 +242,9 @@ class _Basis(NamedTuple):
 
 
 def of_control_points(space: CurveSpace, t: np.ndarray, q: Rows, degree: int, basis: _Basis | None = None) -> Section:
-    """Return the B-spline of control points (n, nq), which begins with the first and ends with the last.
+    """Return the B-spline of control points (n, nq), from the first control point to the last.
 
-    On a manifold it is q_i ⊕ w_1 (q_{i+1} ⊖ q_i) ⊕ ..., with weights w_j that are sums of basis functions.
+    On a manifold the curve is q_i ⊕ w_1 (q_{i+1} ⊖ q_i) ⊕ ..., with weights w_j that are sums of basis functions.
     """
     basis = _Basis.of(control_knots, t, degree) if basis is None else basis
     if space.is_plain:
@@ -275,7 +275,7 @@ def _polynomials(q: Rows, first: np.ndarray, basis: np.ndarray) -> Rows:
 
 
 def _cumulative(space: CurveSpace, q: Rows, steps: Rows, basis: _Basis) -> Section:
-    """Return the B-spline of control points q and the steps between them, as a cumulative curve."""
+    """Return the B-spline of control points as a cumulative curve; ``steps`` are their differences."""
     weights = np.stack([basis.polynomials[:, j:].sum(axis=1) for j in range(1, basis.degree + 1)], axis=1)
     arrays = {
         "starts": basis.starts,
@@ -305,7 +305,7 @@ def through_points(space: CurveSpace, t: np.ndarray, q: Rows, degree: int, calle
         return array(result) if traced else np.array(result, dtype=float)
 
     def correction(x: Rows) -> Rows:
-        """Return the correction of x, the first control point and the steps, that moves the curve to the points."""
+        """Return the correction of x (first control point and steps) that moves the curve to the points."""
         c = controls(x)
         reached = each(space.cumulative, c[first], x[1:][on_each], weights)
         left = each(lambda a, b: space.in_fixed_axes(a, space.difference(a, b)), reached, q)
@@ -330,7 +330,7 @@ def in_order(t: Any) -> np.ndarray:
 def interpolation_knots(t: np.ndarray, degree: int) -> np.ndarray:
     """Return knots (n + degree + 1,) of the B-spline through n points at times t.
 
-    There are none at the points next to the ends.  For even degrees they are midway between points.
+    Inner knots are at the points, except the points next to the ends; for even degrees they are midway between points.
     """
     inner = t[1:-1] if degree % 2 else 0.5 * (t[1:] + t[:-1])
     left = (degree - 1) // 2 if degree % 2 else degree // 2
@@ -356,7 +356,8 @@ def spans(knots: np.ndarray, degree: int) -> np.ndarray:
 def basis_polynomials(knots: np.ndarray, degree: int, span_starts: np.ndarray) -> np.ndarray:
     """Return the nonzero basis functions on each span: coefficients (spans, degree + 1, degree + 1).
 
-    They are by powers of the time since the span's beginning, lowest first, by the Cox–de Boor recursion.
+    Coefficients are in powers of the time since the span's beginning, lowest power first.  The method is the Cox–de
+    Boor recursion.
     """
     result = np.zeros((degree + 1, degree + 1, len(span_starts)), dtype=knots.dtype)  # by function and power
     result[0, 0] = 1.0
@@ -378,7 +379,7 @@ def values_at(
 ) -> tuple[np.ndarray, np.ndarray]:
     """Return the basis functions at times (n,): the index of the first nonzero one, and values (n, degree + 1).
 
-    ``which`` (n,) are the spans of the times.
+    ``which`` (n,) are the indices of the spans that contain the times.
     """
     u, c = (t - knots[span_starts[which]])[:, None], polynomials[which]
     values = c[..., degree]

@@ -50,15 +50,14 @@ def spline(
 ) -> Trajectory:
     """Return a spline through points q (n, nq) at increasing times (n,) [s], for coordinates that form a vector space.
 
-    ``kind`` is one of those of `Robot.spline` that are not for rotations:
+    ``kind`` is one of the kinds of `Robot.spline` that are not for rotations:
 
     - "cubic" (default): continuous a.  ``boundary`` is "natural" (zero acceleration at the ends; the default),
-      "clamped" (at rest at the ends, or with ``velocity`` (2, nq)), "launched" (with ``velocity`` (nq,) at the
-      beginning, "natural" at the end) or "periodic" (the last point equals the first);
-    - "hermite": cubics with velocities (n, nq); "quintic": quintics with velocities and accelerations (n, nq).  The
-      defaults are those of parabolas through neighbouring points;
-    - "bspline": of any ``degree``, 3 by default; with ``control`` the points are control points;
-    - "linear": constant velocity from point to point, with jumps of v.
+    "clamped" (at rest at the ends, or with ``velocity`` (2, nq)), "launched" (with ``velocity`` (nq,) at the
+    beginning, "natural" at the end) or "periodic" (the last point equals the first); - "hermite": cubics with
+    velocities (n, nq); "quintic": quintics with velocities and accelerations (n, nq).  By default these are estimated
+    by parabolas through neighbouring points; - "bspline": of any ``degree``, 3 by default; with ``control`` the points
+    are control points; - "linear": constant velocity from point to point, with jumps of v.
 
     >>> import linkwork as lw
     >>> wave = lw.motion.spline([0.0, 1.0, 2.0], [[0.0], [1.0], [0.0]])
@@ -223,9 +222,9 @@ def unlimited_angles(robot: Any) -> np.ndarray:
 
 
 def nearer_turns(robot: Any, before: Any, q: Any, angles: np.ndarray | None = None) -> Any:
-    """Return q (nq) with full revolutions added so that each angle is within half a revolution of that in ``before``.
+    """Return q (nq) with full revolutions added so that each angle is within half a revolution of ``before``.
 
-    ``angles`` are the indices of `unlimited_angles`, if they are known.
+    ``angles`` are the indices that `unlimited_angles` returns, if they are known.
     """
     angles = unlimited_angles(robot) if angles is None else angles
     result = array(q)  # a copy

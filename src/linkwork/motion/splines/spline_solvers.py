@@ -1,8 +1,8 @@
 """Solvers for spline coefficients: banded equations for plain coordinates, fixed-point iteration on manifolds.
 
-Cubic splines of plain coordinates with continuous acceleration follow from one banded system, solved by a kernel for
-all right-hand sides together.  On a manifold the same solution is approximate; corrections are repeated with Anderson
-acceleration.
+Cubic splines of plain coordinates with continuous acceleration are the solution of one banded system, solved by a
+kernel for all right-hand sides together.  On a manifold this solution is approximate; a fixed-point iteration with
+Anderson acceleration corrects it.
 
 Source: Walker and Ni, Anderson acceleration for fixed-point iterations, SIAM J. Numerical Analysis 49 (4), 2011.
 """
@@ -61,7 +61,7 @@ def plain_cubics(t: np.ndarray, q: np.ndarray, boundary: str, ends: np.ndarray |
 def _periodic(inverse: np.ndarray, rate: np.ndarray) -> np.ndarray:
     """Return the velocities (n, nv) of a periodic cubic spline at its points; the last equals the first.
 
-    The last unknown is eliminated by a second solve.
+    The last unknown is eliminated by a second solution of the banded system.
     """
     m = len(inverse)
     before, after = np.roll(inverse, 1), inverse  # of point k: the segments on both sides
@@ -177,8 +177,8 @@ def iterated_on_symbols(
 ) -> np.ndarray:
     """Return the fixed point of x → x + correction(x) for symbols x (n, nv), by a loop in the kernel.
 
-    The loop has Anderson acceleration of depth 1.  The derivatives are those of the solution.  It is NaN without
-    convergence.  ``parts`` are slices of nv that do not depend on each other.
+    The loop has Anderson acceleration of depth 1.  Derivatives of the result are those of the exact fixed point.  The
+    result is NaN without convergence.  ``parts`` are slices of nv that do not depend on each other.
     """
     shape, count = x.shape, x.size
 

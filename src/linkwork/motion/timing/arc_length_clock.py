@@ -1,8 +1,9 @@
 """Time law s(t) of a motion along a path that was planned by arc length.
 
-The motion's σ(t) is cubics.  s(t) is fitted by polynomials of degree five.  Where q' vanishes at an end, the motion
-starts as on a straight line, σ ~ t³, and s is a root of that, which no polynomial in t follows.  There s starts as t²
-(or t, if q' vanishes to higher order) on a small part of the first segment, whose limits of jerk leave room for it.
+The motion's arc length σ(t) consists of cubics.  s(t) is fitted by polynomials of degree five.  Where q' vanishes at
+an end, the motion starts as on a straight line, σ ~ t³, and s is a root of σ, which no polynomial in t approximates.
+There s starts as t² (or t, if q' vanishes to higher order) on a small part of the first segment.  The limits of jerk
+of this segment were narrowed, so that the deviation stays within the limits.
 """
 
 from __future__ import annotations
@@ -93,9 +94,9 @@ class _Fit:
         e: np.ndarray,
         jerk: np.ndarray,
     ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        """Return quintics of s (m, 6) on intervals from b to e (m,), jerk errors (m,), and their rounding (m,).
+        """Return quintics of s (m, 6) on intervals from b to e (m,), jerk errors (m,), and their rounding errors (m,).
 
-        k (m,) are the indices of the cubics of σ in which the intervals lie.  Errors are the largest on each interval,
+        k (m,) are the indices of the cubics of σ that contain the intervals.  Errors are the largest on each interval,
         relative to the limits of jerk.
         """
         inside = _INSIDE * (e - b)
@@ -115,7 +116,7 @@ class _Fit:
         return c, error, 60.0 * rounded / (e - b) ** 3 * most
 
     def _state(self, c: np.ndarray, u: np.ndarray) -> tuple[np.ndarray, ...]:
-        """Return s, ṡ, s̈, s⃛, q' and σ̇ at times u from the beginnings of cubics c (n, 4) of σ."""
+        """Return s, ṡ, s̈, s⃛, q' and σ̇ at times u since the beginnings of cubics c (n, 4) of σ."""
         sigma = c[:, 0] + u * (c[:, 1] + u * (c[:, 2] + u * c[:, 3]))
         w, a, j = c[:, 1] + u * (2.0 * c[:, 2] + 3.0 * u * c[:, 3]), 2.0 * c[:, 2] + 6.0 * u * c[:, 3], 6.0 * c[:, 3]
         return self._by_time(self.path.positions(sigma), w, a, j)
@@ -132,7 +133,7 @@ class _Fit:
     def _end(self, side: int, h: float, jerk: float, at: float) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """Return the beginnings, ends and coefficients of polynomials s(t) on the segment at an end where q' vanishes.
 
-        The segment takes time h, and its outer end is at the motion's time ``at``.  The arc length from that end is
+        The segment has duration h, and its outer end is at the motion's time ``at``.  The arc length from that end is
         jerk t³/6.  ``side`` is 0 for the first and 1 for the last end.
         """
         count = int(np.ceil(-np.log(_RAMP) / np.log(_RATIO)))
@@ -185,7 +186,7 @@ def _quintics(h: np.ndarray, positions: _Pair, speeds: _Pair, rates: _Pair) -> n
 def _ramped(t: np.ndarray, power: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Return σ and its first two derivatives at times t in [0, 1], from rest at 0 to the state of t³/6 at 1.
 
-    First σ grows as t to a ``power``; after that σ⃛ is constant on each of three phases.
+    First σ grows as t^power; after that σ⃛ is constant on each of three phases.
     """
     result = np.array([_by_jerk(t, k, power) for k in range(len(_PHASES) - 1)])
     last = np.array([_by_jerk(np.array([1.0]), k, power)[:, 0] for k in range(len(_PHASES) - 1)])
@@ -197,7 +198,7 @@ def _ramped(t: np.ndarray, power: int) -> tuple[np.ndarray, np.ndarray, np.ndarr
 def _by_jerk(t: np.ndarray, k: int, power: int) -> np.ndarray:
     """Return σ, σ̇ and σ̈ (3, n) at times t, for a third derivative of 1 in phase k and 0 in the others.
 
-    Phase 0 begins with a short growth of σ as t to a ``power``.
+    Phase 0 begins with a short interval in which σ grows as t^power.
     """
     begin, end = _PHASES[k], _PHASES[k + 1]
     result = np.zeros((3, len(t)))

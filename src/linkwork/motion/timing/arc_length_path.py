@@ -1,8 +1,9 @@
 """Arc-length parametrisation of a path, where the path's own parameter is unsuitable for limits of jerk.
 
-It is unsuitable where the path rests at an end, and where its rates jump along the path.  With g = |q'|, dσ = g ds, the
-path as a function of σ has q' of length 1 and no jumps where q'' or |q'| jump only along q'.  Where q' vanishes in the
-interior, because the path turns back, g has a positive lower bound.  At an end g is |q'|.
+The parameter is unsuitable if q' vanishes at an end of the path, or if |q'| is discontinuous.  With g = |q'| and
+dσ = g ds, the derivative of q with respect to σ has length 1.  It has no jumps where q' and q'' jump only in the
+direction of q'.  Where q' vanishes in the interior, because the path turns back, g has a positive lower bound.  At an
+end, g is |q'|.
 """
 
 from __future__ import annotations
@@ -34,10 +35,10 @@ _JUMP = 1e-6  # of the greatest rate: larger differences at a knot are jumps
 
 
 class PathRates(NamedTuple):
-    """Derivatives of a path by its own parameter s at given positions.
+    """Derivatives of a path with respect to its own parameter s, at given positions.
 
     ``path`` is q, q' and q'', and ``third`` is q'''.  ``g`` is dσ/ds, where σ is the arc length; ``g_first`` and
-    ``g_second`` are its derivatives by s.
+    ``g_second`` are the first two derivatives of g with respect to s.
     """
 
     path: PathSamples
@@ -52,8 +53,8 @@ def arc_length_paths(
 ) -> list[ArcLengthPath]:
     """Return arc-length parametrisations of the path between two positions, with knots ``inner`` in between.
 
-    They differ in the lower bound of g = dσ/ds inside, and are in the order to try them. The list is empty if the
-    path's own parameter is suitable.
+    The parametrisations differ in the lower bound of g = dσ/ds in the interior, and are in the order to try them. The
+    list is empty if the path's own parameter is suitable.
     """
     cuts = np.concatenate([[begin], inner, [end]])
     u = 0.5 - 0.5 * np.cos(np.pi * np.arange(_SAMPLES + 1) / _SAMPLES)
@@ -107,7 +108,7 @@ def _weights_of(limit_set: LimitSet) -> np.ndarray:
 
 
 def _is_uneven(path: Trajectory, cuts: np.ndarray, speed: float, rate: float) -> bool:
-    """Return True if v or a jumps at an inner knot, relative to their largest sizes ``speed`` and ``rate``."""
+    """Return True if v or a jumps at an inner knot, relative to their largest magnitudes ``speed`` and ``rate``."""
     if len(cuts) < 3:
         return False
     room = _INSIDE * np.diff(cuts)
@@ -154,7 +155,7 @@ class ArcLengthPath:
     # -- the path by its own parameter
 
     def _speed_and_derivatives(self, s: np.ndarray, y: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        """Return g = dσ/ds and its first two derivatives by y, from y = |q'|² at positions s.
+        """Return g = dσ/ds and its first two derivatives with respect to y = |q'|², at positions s.
 
         g is √y, but has a positive lower bound inside the path.
         """
@@ -177,7 +178,7 @@ class ArcLengthPath:
         return result
 
     def rates(self, s: np.ndarray) -> PathRates:
-        """Return the path's q, its derivatives by s and g = dσ/ds with two derivatives by s, at positions s.
+        """Return q and g = dσ/ds with their derivatives with respect to s, at positions s.
 
         σ is the arc length and s the path's own parameter.
         """
@@ -198,7 +199,7 @@ class ArcLengthPath:
     def motion_by_length(
         self, s: np.ndarray, x: np.ndarray, resting: tuple[bool, bool]
     ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        """Return a motion by arc length: σ (k,), σ̇² there (k,), and σ̈ between (k − 1,).
+        """Return a motion as a function of arc length: σ (k,), σ̇² at these σ (k,), and σ̈ between them (k − 1,).
 
         The motion has ṡ² = x at distances s from the path's beginning, the last of which is its end. Points very near
         to an end are left out. At an end that is ``resting``, σ̇ is 0.
@@ -226,7 +227,8 @@ class ArcLengthPath:
     def _positions_in_cells(self, k: np.ndarray, lengths: np.ndarray, later: np.ndarray) -> np.ndarray:
         """Return positions s in cells k, from signed arc lengths measured from an end of each cell.
 
-        They are measured from the cell's end where ``later`` (and are negative), and otherwise from its beginning.
+        Arc lengths are measured from the cell's end where ``later`` is True (and are negative), else from its
+        beginning.
         """
         positions: np.ndarray = np.where(later, self.cells[k + 1], self.cells[k])
         moved = np.flatnonzero(lengths)
@@ -299,14 +301,14 @@ class ArcLengthPath:
         return self.rates(np.clip(s, low, high)), near[..., None]
 
     def samples(self, sigma: np.ndarray) -> PathSamples:
-        """Return q and its first two derivatives by arc length, at arc lengths σ."""
+        """Return q and its first two derivatives with respect to arc length, at arc lengths σ."""
         r, near = self._evaluated(sigma)
         g, g1 = r.g[..., None], r.g_first[..., None]
         second = (r.path.second - r.path.first * g1 / g) / g**2
         return PathSamples(r.path.q, r.path.first / g, np.where(near, 0.0, second))
 
     def third(self, sigma: np.ndarray) -> np.ndarray:
-        """Return the third derivative of q by σ, at arc lengths σ."""
+        """Return the third derivative of q with respect to σ, at arc lengths σ."""
         r, near = self._evaluated(sigma)
         g, g1, g2 = r.g[..., None], r.g_first[..., None], r.g_second[..., None]
         v, a = r.path.first, r.path.second
@@ -317,7 +319,7 @@ class ArcLengthPath:
 def _subdivided(cells: np.ndarray, rests: tuple[bool, bool]) -> np.ndarray:
     """Return the ends of finer cells, in which Newton's method finds a position s in few steps.
 
-    At an end where q' vanishes they become ever smaller.
+    Towards an end where q' vanishes, cells become ever smaller.
     """
     result = [
         (cells[:-1, None] + np.diff(cells)[:, None] * np.arange(_CELLS_PER_CURVE) / _CELLS_PER_CURVE).ravel(),
@@ -345,7 +347,7 @@ class LastResult(Generic[Result]):
         self._stored: tuple[tuple[int, ...], bytes, Result] | None = None
 
     def __call__(self, positions: np.ndarray) -> Result:
-        """Return the function's value at the positions, which is not to be changed."""
+        """Return the function's value at the positions; callers must not modify the value."""
         shape, values = positions.shape, positions.tobytes()
         if self._stored is None or self._stored[:2] != (shape, values):
             self._stored = shape, values, self._function(positions)

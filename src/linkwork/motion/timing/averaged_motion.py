@@ -85,7 +85,7 @@ class AveragedMotion(NamedTuple):
     def _extended(self, t: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """Return s, ṡ and ∫ s dt at times t, also outside of the motion.
 
-        Before and after it, s rests where the motion rests at that end, and otherwise continues with constant s̈.
+        Outside of the motion, s is constant if the motion rests at that end, and otherwise continues with constant s̈.
         """
         before, after = t < 0.0, t > self.t[-1]
         inner = np.clip(t, 0.0, self.t[-1])

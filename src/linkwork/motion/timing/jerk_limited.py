@@ -1,4 +1,4 @@
-"""Time-optimal motion along a path within limits of jerk: part by part between its stops."""
+"""Time-optimal motion along a path within limits of jerk, planned separately between successive stops."""
 
 from __future__ import annotations
 
@@ -55,11 +55,12 @@ _FINER = 4  # times as many segments at most, when those that are too long are h
 def jerk_limited_motion(
     query: TimingQuery, fastest: tuple[np.ndarray, np.ndarray, np.ndarray], points: int | None
 ) -> JerkLimitedMotion:
-    """Return the motion within limits of jerk, planned from the fastest motion without them.  Raises ValueError.
+    """Return the motion within limits of jerk, from the fastest motion without them.  Raises ValueError.
 
-    ``fastest`` consists of s, ṡ² = x there, and s̈ = u between. With ``points`` the motion has about that many
-    segments, and more where segments that are too long are halved. Without it their number grows with the number of
-    curves between knots, and doubles while that saves more than 1 % of the duration.
+    ``fastest`` has positions s, ṡ² = x at these positions, and s̈ = u between them. With ``points`` the motion has
+    about that many segments, and more where segments that are too long are halved. Without ``points`` the number of
+    segments grows with the number of curves between knots, and is doubled while that saves more than 1 % of the
+    duration.
     """
     s, x, u = fastest
     limit_set, ends, knots = query.limit_set, query.ends, query.path.knots
@@ -99,7 +100,8 @@ def jerk_limited_motion(
 def _segments_of_part(share: float, points: int | None, curves: int) -> int:
     """Return the initial number of segments of a part of the path between stops.
 
-    ``share`` is the part's share of the fastest motion's segments, and ``curves`` its number of curves between knots.
+    ``share`` is the fraction of the fastest motion's segments that lie on this part, and ``curves`` the part's number
+    of curves between knots.
     """
     requested = share * (MIN_SEGMENTS if points is None else points)
     few = next((n for n in _COUNTS if n >= requested), _COUNTS[-1])
@@ -117,7 +119,7 @@ class _PathLimits(NamedTuple):
 
     @property
     def tolerance(self) -> float:
-        """The permitted violation, as a share of the limits."""
+        """The permitted violation, as a fraction of the limits."""
         assert self.query.tolerance is not None
         return self.query.tolerance
 
@@ -133,7 +135,7 @@ class _PathLimits(NamedTuple):
     def slowed(self, motion: JerkLimitedMotion, margins: list[LimitMargin] | None = None) -> JerkLimitedMotion | None:
         """Return the motion slowed until all limits hold; None if that does not succeed.
 
-        ``margins`` are those of the motion, if they are known.
+        ``margins`` are the motion's `LimitMargin` values, if they are known.
         """
         for _ in range(_ROUNDS):
             by = required_slowdown(self.limit_margins(motion) if margins is None else margins, 0.5 * self.tolerance)
@@ -155,8 +157,9 @@ def _between_stops(
 ) -> tuple[JerkLimitedMotion | None, float]:
     """Return the motion between two stops or ends of the path, and an estimate of how far it is from optimal.
 
-    The estimate is the factor of the duration that other segments may save. Positions are relative to the beginning,
-    for precision on short parts. The motion has ``count`` segments; with ``follows`` the number may be doubled.
+    The estimate is the fraction of the duration that a different grid may save. Positions are relative to the
+    beginning, for precision on short parts. The motion has ``count`` segments; with ``follows`` the number may be
+    doubled.
     """
     s, x, u = fastest
     path, knots, begin = query.path, query.path.knots, float(s[0])
@@ -205,9 +208,9 @@ def _between_stops(
 def _in_path_parameter(
     arc: ArcLengthPath, motion: JerkLimitedMotion, limit_set: LimitSet, part: float
 ) -> JerkLimitedMotion:
-    """Return a motion that was planned by arc length as s(t) in the path's own parameter, from 0 at the beginning.
+    """Return a motion planned in arc length as s(t) in the path's own parameter; s is 0 at the beginning.
 
-    The error of the joints' jerks is at most the share ``part`` of their limits.
+    The error of the joints' jerks is at most the fraction ``part`` of their limits.
     """
     assert limit_set.jerk is not None
     most = np.minimum(np.abs(limit_set.jerk[0]), np.abs(limit_set.jerk[1]))
@@ -321,8 +324,8 @@ def _duration(result: tuple[float, JerkLimitedMotion, list[LimitMargin]]) -> flo
 def _through_knots(part: GridMotion, knots: np.ndarray) -> JerkLimitedMotion:
     """Return the motion corrected so that s and ṡ are exact at its ends and at inner knots.
 
-    It has the same times and almost the same s̈. The path's derivatives jump at knots, so that no knot may lie within
-    a segment.
+    The corrected motion has the same times and almost the same s̈. No knot may lie within a segment, because the path's
+    derivatives jump at knots.
     """
     cuts = [0, *np.searchsorted(part.s, knots).tolist(), len(part.s) - 1]
     s, t, w, u = part.s.copy(), part.t, part.speed.copy(), part.acceleration.copy()
@@ -333,7 +336,7 @@ def _through_knots(part: GridMotion, knots: np.ndarray) -> JerkLimitedMotion:
 
 
 def _consistent(s: np.ndarray, t: np.ndarray, w: np.ndarray, u: np.ndarray) -> tuple[np.ndarray, ...]:
-    """Return s, ṡ and s̈ at times t, corrected to be consistent: s̈ linear in time on each segment, and its integrals.
+    """Return s, ṡ and s̈ at times t, corrected so that s̈ is linear on each segment and s and ṡ are its integrals.
 
     s and ṡ at both ends do not change.
     """

@@ -1,7 +1,7 @@
 """Interior-point Newton method for jerk-limited motions, for any number of segments.
 
 The contribution of a segment is in `linkwork.motion.algorithms.timing.jerk_interior_point`.  Segments are evaluated
-together, and sweeps pass from block to block.  So kernels depend only on the numbers of coordinates and limits.
+together, and sweeps proceed block by block.  So kernels depend only on the numbers of coordinates and limits.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ _SEGMENT_VALUES = 4  # values of a segment, besides its constraints
 
 
 class _Kernels(NamedTuple):
-    """Kernels of a Newton step for m limits of second order and r coordinates; the first three as calls of batches."""
+    """Kernels of a Newton step for m limits of second order and r coordinates; the first three take batches."""
 
     stages: Callable[..., Any]
     end: Callable[..., Any]
@@ -64,7 +64,7 @@ _SWEEPS: LazyCache[_Sweeps] = LazyCache(1)
 class SmoothProgram:
     """Minimum-time problem in x = ṡ² and u = s̈ at grid points of a path, within limits, by an interior-point method.
 
-    x is fixed at both ends.  ``moving`` is, for each end, 1 if u is free there and 0 if it is fixed, as at rest.
+    x is fixed at both ends.  ``moving`` is 1 for each end at which u is free, and 0 where u is fixed, such as at rest.
     """
 
     def __init__(
@@ -93,7 +93,7 @@ class SmoothProgram:
     def solve(self, x: np.ndarray, u: np.ndarray, first: float, last: float) -> tuple[np.ndarray, np.ndarray]:
         """Return x = ṡ² and u = s̈ (n + 1,) of the fastest motion; the search begins at a feasible motion.
 
-        The arguments ``x`` and ``u`` are those of the feasible motion.  x at both ends does not change.  The barrier
+        ``x`` and ``u`` belong to the feasible motion.  x at both ends does not change.  The barrier
         parameter μ [s] decreases from ``first`` to ``last``.
         """
         motion = np.stack([x, u], axis=1)
@@ -168,7 +168,7 @@ class SmoothProgram:
     def _remaining_share(
         self, motion: np.ndarray, change: np.ndarray, part: float, ends: tuple[np.ndarray, np.ndarray]
     ) -> float:
-        """Return the smallest ratio of the distances to a limit after and before a fraction of a step; −∞ for NaN.
+        """Return the smallest ratio of the distance to a limit after a fraction of a step to that before; −∞ for NaN.
 
         ``part`` is the fraction of the step ``change``.  ``ends`` are the motion and the step at both ends of segments.
         """
@@ -179,7 +179,7 @@ class SmoothProgram:
 
 
 def _both_ends(x: np.ndarray) -> np.ndarray:
-    """Return x and u at the first and the last end of each segment (n, 4), from those at grid points (n + 1, 2)."""
+    """Return x and u at the beginning and end of each segment (n, 4), from x and u at grid points (n + 1, 2)."""
     return np.concatenate([x[:-1], x[1:]], axis=1)
 
 

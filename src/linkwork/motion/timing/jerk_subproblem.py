@@ -1,4 +1,4 @@
-"""Jerk-limited motion between two stops of a path, optimised from the fastest motion without these limits."""
+"""Jerk-limited motion between two stops of a path, optimised from the fastest motion without limits of jerk."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ _INSIDE = 1e-9  # of a segment: one-sided third derivatives of the path are take
 class JerkProblem(NamedTuple):
     """A path with the limits of a motion along it, as functions of positions.
 
-    ``ends`` are the shares of the limits of jerk that the first and the last segment may use.
+    ``ends`` are the fractions of the limits of jerk that the first and the last segment may use.
     """
 
     samples: Callable[[np.ndarray], PathSamples]
@@ -70,8 +70,8 @@ class JerkLimitedMotion(NamedTuple):
     """A motion s(t) by polynomials of time.
 
     s, ṡ and s̈ (n + 1,) are the values at times t (n + 1,). ``coefficients`` (n, terms) are those of s on the
-    intervals between, lowest first. ``segments`` is the number of segments of the optimisation, each of which may have
-    become several polynomials.
+    intervals between, lowest power first. ``segments`` is the number of segments of the optimisation; a segment may
+    correspond to several polynomials.
     """
 
     s: np.ndarray
@@ -109,7 +109,7 @@ class GridConstraints(NamedTuple):
         return self._replace(along=along, caps=self.caps * scale**2)
 
     def required_slowdown(self, x: np.ndarray, u: np.ndarray) -> float:
-        """Return the factor of the duration with which the motion x, u just touches a limit at a segment's end."""
+        """Return the factor of the duration at which the motion x, u just reaches a limit at a segment's end."""
         a, inner = self.along, slice(1, -1)
         result = [float(np.sqrt((x[inner] / self.caps[inner]).max(initial=0.0)))]
         moved = a.first * u[:, None] + a.second * x[:, None]
@@ -168,9 +168,9 @@ def initial_motion(
 ) -> tuple[GridConstraints, GridMotion] | None:
     """Return the constraints on a grid, and an initial motion on it with continuous s̈; None if there is none.
 
-    The motion is an average over time of the fastest motion without limits of jerk, which has ṡ² = x at s and s̈ = u
-    between. ``knots`` are inner positions where the path's derivatives jump. ``resting`` is True for an end (first,
-    last) where the motion rests: s̈ is 0 there, and free at the other ends.
+    The motion is a moving average over time of the fastest motion without limits of jerk, which has ṡ² = x at s and s̈
+    = u between. ``knots`` are inner positions where the path's derivatives jump. ``resting`` is True for an end
+    (first, last) where the motion rests: s̈ is 0 there, and free at an end that moves.
     """
     clock = AveragedMotion.of(s, x, u, resting)
 
@@ -226,7 +226,7 @@ def halved(
 ) -> tuple[GridConstraints, GridMotion] | None:
     """Return the constraints and the motion on a grid whose ``chosen`` segments (n,) are halved in time.
 
-    None if none can be halved.  Tightened limits stay tightened, except those of halved segments.
+    The result is None if no segment can be halved.  Tightened limits stay tightened, except on halved segments.
     """
     h = 0.5 * np.diff(motion.t)
     (c, d), powers = (motion.coefficients, h), np.arange(motion.coefficients.shape[1])

@@ -36,7 +36,7 @@ PathThirdDerivative = Callable[[np.ndarray], np.ndarray]
 class Polynomials(NamedTuple):
     """A motion along a path: s as polynomials of the time in each segment.
 
-    ``coefficients`` (n, terms) are lowest first; ``lengths`` (n,) are the durations of the segments.
+    ``coefficients`` (n, terms) are in powers of time, lowest first; ``lengths`` (n,) are the durations of the segments.
     """
 
     coefficients: np.ndarray
@@ -55,7 +55,7 @@ class Polynomials(NamedTuple):
 
 
 def passing_times(s: np.ndarray, x: np.ndarray) -> np.ndarray:
-    """Return the times (n + 1,) at positions s (n + 1,) of a motion with ṡ² = x there and constant s̈ in between."""
+    """Return the times (n + 1,) of a motion with ṡ² = x at positions s (n + 1,) and constant s̈ in between."""
     result: np.ndarray = np.concatenate([[0.0], np.cumsum(2.0 * np.diff(s) / (np.sqrt(x[1:]) + np.sqrt(x[:-1])))])
     return result
 
@@ -70,8 +70,8 @@ class LimitMargin:
     """Range of a limited quantity with m elements on each of n segments of a motion, and its limits (m,).
 
     The values on a segment are between ``minimum`` and ``maximum`` (n, m). ``at_rest`` is the value without motion. If
-    the motion is made faster by a factor, the difference from ``at_rest`` grows with the ``power`` of that factor.
-    ``is_custom``: the limit is a `MotionLimit`, whatever its name.
+    the motion is made faster by a factor k, the difference from ``at_rest`` grows by k^power.  ``is_custom`` is True
+    for a `MotionLimit`.
     """
 
     name: str
@@ -84,7 +84,7 @@ class LimitMargin:
     is_custom: bool = False
 
     def excess(self) -> tuple[np.ndarray, np.ndarray]:
-        """Return the violation of the lower and of the upper limits (n, m), 0 where they are satisfied."""
+        """Return the violations of the lower and of the upper limits, (n, m) each; 0 where a limit is satisfied."""
         return np.maximum(self.lower - self.minimum, 0.0), np.maximum(self.maximum - self.upper, 0.0)
 
     @property

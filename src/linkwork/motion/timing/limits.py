@@ -49,7 +49,7 @@ class MotionLimit:
     ``function`` maps q (..., nq), v and a (..., nv) to (..., m).  It must be of second order: linear in a, and
     quadratic in v without linear terms, like `Robot.inverse_dynamics` or the acceleration of a point.
 
-    ``name`` stands for the limit in results and messages.
+    ``name`` names the limit in results and messages.
     """
 
     function: Callable[[np.ndarray, np.ndarray, np.ndarray], ArrayLike]
@@ -71,7 +71,7 @@ class MotionLimit:
 
 @dataclass(frozen=True)
 class PathSamples:
-    """A path at k points of each of n segments: q (n, k, nq), and its first and second derivatives by s (n, k, nv)."""
+    """A path at k points of each of n segments: q (n, k, nq), and its first two derivatives in s (n, k, nv)."""
 
     q: np.ndarray
     first: np.ndarray
@@ -99,7 +99,7 @@ class PathConstraints:
 class LimitSet:
     """All limits of a motion: velocity, acceleration, jerk, joint forces, custom limits, speeds.
 
-    Speeds are those of frames, and of joints that close loops.
+    Speeds are speeds of frames, and of joints that close loops.
     """
 
     velocity: Sides
@@ -124,7 +124,7 @@ class LimitSet:
         return [*self.speed, *(limit.name for limit in self.loops)]
 
     def speeds(self, q: np.ndarray, v: np.ndarray) -> np.ndarray:
-        """Return the velocities (..., w, 3) that `fastest` limits; that of a joint is the first of its three values."""
+        """Return the velocities (..., w, 3) that `fastest` limits; a joint's velocity is the first value."""
         parts = [self.robot.twist(q, v, frame)[..., 3:] for frame in self.speed]
         if self.loops:
             values = loop_speed_values(self.robot, self.loops, q, v)
@@ -149,8 +149,9 @@ class LimitSet:
     ) -> LimitSet:
         """Return the limits from the arguments of a timing function.
 
-        Limits of torque are narrowed by the share ``tolerance`` of their size, by which they may be exceeded.  They
-        are those of the ``actuators``; None means those of `_motors`.
+        Limits of torque are narrowed by the fraction ``tolerance`` of their size, since a motion may exceed narrowed
+        limits by this fraction.  Limits of torque apply to the ``actuators``; None means the joints that `_motors`
+        returns.
 
         Raises ValueError for an invalid limit, and where none is of second order; TypeError for an entry of ``limits``
         that is not a `MotionLimit`; UnknownNameError for an unknown frame.
@@ -235,7 +236,7 @@ class LimitSet:
     ) -> PathConstraints:
         """Return the constraints with limits of torque for a resistance between two values (n, nv).
 
-        The constraints are those of n segments, or at n points.  ``slope`` (n, nv) is added to the factors of ṡ².
+        The constraints are on n segments or at n points.  ``slope`` (n, nv) is added to the factors of ṡ².
         """
         columns = slice(constraints.first.shape[-1] - least.shape[-1], None)
         shape = len(least), constraints.first.shape[-1]
@@ -251,8 +252,8 @@ class LimitSet:
     def constraints(self, caller: str, path: PathSamples) -> PathConstraints:
         """Return the limits at points of a path as constraints lower ≤ A s̈ + B ṡ² + C ≤ upper.
 
-        They contain the limits of acceleration and the custom limits; the limits of speeds are separate fields.
-        ``caller`` is named in error messages.
+        The constraints contain the limits of acceleration and the custom limits; the limits of speeds are separate
+        fields. Error messages name the ``caller``.
 
         Raises ValueError for a custom limit whose function returns a shape other than that of its limits, returns a
         value that is not finite, or is not of second order.
@@ -328,8 +329,8 @@ def _check_constraints(caller: str, path: Trajectory, robot: Any) -> None:
 def _motors(robot: Any, torque: Any, low: np.ndarray, high: np.ndarray, actuators: Any) -> tuple[str, ...] | None:
     """Return the names of the joints with motors; None if all joint forces of an open tree are limited.
 
-    By default the joints with motors of a robot with constraints are those that a dict of limits names, otherwise all
-    joints of fewer than six degrees of freedom whose limits are not zero.
+    For a robot with constraints, the default is the joints that a dict of limits names.  Without a dict, the default
+    is all joints of fewer than six degrees of freedom whose limits are not zero.
     """
     tree = robot.tree
     if actuators is not None:
@@ -360,7 +361,7 @@ class _Names(Sequence[str]):
 
 
 def never_zero(limits: Sides) -> Sides:
-    """Return the limits, in which very small numbers replace zeros."""
+    """Return the limits with zeros replaced by very small numbers."""
     low, high = limits
     return np.where(low == 0.0, -_SMALLEST, low), np.where(high == 0.0, _SMALLEST, high)
 
@@ -404,7 +405,7 @@ def _is_infinite(value: Any) -> bool:
 
 
 def _narrowed(low: np.ndarray, high: np.ndarray, share: float) -> tuple[np.ndarray, np.ndarray]:
-    """Return limits narrowed by a share of |low| or |high|, the greater of those that are finite."""
+    """Return limits narrowed by the fraction ``share`` of the greater finite value among |low| and |high|."""
     middle = 0.5 * (low + high)
     if not middle.any():
         return (1.0 - share) * low, (1.0 - share) * high

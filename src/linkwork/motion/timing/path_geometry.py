@@ -1,8 +1,9 @@
 """Geometry of a path without its timing: curves without time scaling, corners, continuous rates.
 
-On a straight segment q = a + d f(s) no speed ṡ passes a point with f' = 0 without a stop, although the line itself has
-none there.  With the length as the parameter it is passed at any speed.  Where f' changes sign the line turns back, and
-two segments meet in a corner.  Curved segments keep their parameter: where q' vanishes their curvature is unbounded.
+On a straight segment q = a + d f(s), the motion stops at a point with f' = 0 at any finite speed ṡ, although the line
+itself requires no stop.  With the length as the parameter, the motion passes this point at any speed.  Where f' changes
+sign the line turns back, and two segments meet in a corner.  Curved segments keep their parameter, because their
+curvature is unbounded where q' vanishes.
 """
 
 from __future__ import annotations
@@ -45,7 +46,8 @@ class GeometricPath(NamedTuple):
     """A path without time scaling, in a parameter s that may differ from the original one.
 
     ``rates`` are the speeds of the removed time scaling at both ends. ``knots`` (n,) are values of s, and ``reported``
-    (n,) the parameter reported to users there; between knots it is linear in s. None: the parameters are the same.
+    (n,) are the values at the knots of the parameter that is reported to users. Between knots this parameter is linear
+    in s. If ``knots`` and ``reported`` are None, both parameters are the same.
     """
 
     path: Trajectory
@@ -88,7 +90,7 @@ def geometric_path(path: Trajectory) -> GeometricPath:
 
 
 def _without_clock(section: Section) -> tuple[Section, tuple[float, float]]:
-    """Return a section of a trajectory without its time scaling, and the speeds of that scaling at both ends."""
+    """Return a section of a trajectory without its time scaling, and the rates ṡ of the time scaling at both ends."""
     clock = section.clock
     first, last = (float(section.parameter(np.array(t))) for t in (section.start, section.end))
     if clock is None or first == last:
@@ -130,7 +132,7 @@ def is_stationary(path: Trajectory) -> bool:
 
 
 def with_continuous_rate(value: GeometricPath) -> GeometricPath:
-    """Return the path with the parameter of its parts rescaled, so that |q'| jumps at corners only."""
+    """Return the path with the parameter of its parts rescaled so that |q'| is continuous except at corners."""
     path = value.path
     knots = path.knots
     inner, before, after = one_sided_limits(path, knots)
@@ -162,7 +164,7 @@ def with_continuous_rate(value: GeometricPath) -> GeometricPath:
 
 
 def one_sided_limits(path: Any, knots: np.ndarray) -> tuple[np.ndarray, Any, Any]:
-    """Return the indices of inner knots, and the path's state in the limits from before and from after each.
+    """Return the indices of inner knots, and the path's one-sided states just before and just after each knot.
 
     The states are q, v and a.
     """
@@ -174,9 +176,9 @@ def one_sided_limits(path: Any, knots: np.ndarray) -> tuple[np.ndarray, Any, Any
 
 
 def jumps(before: np.ndarray, after: np.ndarray, part: float = _CORNER, size: np.ndarray | None = None) -> np.ndarray:
-    """Return True where rates (..., nv) before and after a knot differ by more than a share ``part`` of their size.
+    """Return True where rates (..., nv) before and after a knot differ by more than a fraction ``part`` of their size.
 
-    ``size`` (...) replaces their own size.
+    ``size`` (...), if passed, replaces the size of the rates.
     """
     if size is None:
         size = np.maximum(np.abs(before).max(-1), np.abs(after).max(-1))
@@ -187,8 +189,8 @@ def jumps(before: np.ndarray, after: np.ndarray, part: float = _CORNER, size: np
 def corners(path: Trajectory, knots: np.ndarray, *, bends: bool, along: bool = False) -> np.ndarray:
     """Return the indices of inner knots at which the path's direction jumps, or with ``bends`` also its curvature.
 
-    Curvature is judged by the acceleration across the path.  With ``along``, a jump of the acceleration along the path
-    counts too.
+    Curvature jumps where the acceleration normal to the path jumps.  With ``along``, a jump of the acceleration along
+    the path counts too.
     """
     inner, before, after = one_sided_limits(path, knots)
     if not len(inner):
@@ -213,7 +215,7 @@ def _across(v: np.ndarray, a: np.ndarray) -> np.ndarray:
 def may_have_lines(path: Trajectory) -> bool:
     """Return True if a path of cubics in one section may have straight segments with a varying rate: a quick check.
 
-    It considers the first two coordinates only.  A result of False is reliable.
+    The check uses only the first two coordinates.  A result of False is reliable; True may be wrong.
     """
     c = path.sections[0].arrays["coefficients"]
     if c.shape[-1] < 3:
@@ -226,10 +228,10 @@ def may_have_lines(path: Trajectory) -> bool:
 
 
 def uniform_on_lines(value: GeometricPath, *, smooth: bool) -> GeometricPath:
-    """Return the path with |q'| constant on straight polynomial segments, in corners where they turn back.
+    """Return the path with |q'| constant on straight polynomial segments, and a corner where a segment turns back.
 
     Knots keep their positions.  For a motion with ``smooth`` accelerations, which may pass a turning point faster than
-    a corner, these are only segments inside of which the path rests or nearly rests; rests at the path's ends stay.
+    a corner, only segments with q' ≈ 0 at an inner point are changed; points with q' = 0 at the path's ends remain.
     """
     sections, changed = [], False
     rates = list(value.rates)
@@ -252,7 +254,7 @@ def _uniform_on_lines(
 ) -> tuple[Section, tuple[float, float]] | None:
     """Return the section with uniform straight segments, and the divisors of its speeds at both ends.
 
-    None if no segment changes.
+    The result is None if no segment changes.
     """
     if section.kind.name != "polynomial" or not section.space.is_plain or section.is_symbolic:
         return None
@@ -314,8 +316,8 @@ def _between(c: np.ndarray, starts: np.ndarray, begin: float, end: float) -> tup
 def _is_uneven(f: np.ndarray, *, at_start: bool, at_end: bool, smooth: bool) -> bool:
     """Return True if the rate of the polynomial f on [0, 1] varies, or with ``smooth``, if it is slow inside.
 
-    It is not slow inside if its rate is small only at an end of the path (``at_start``, ``at_end``), or only where it
-    changes sign.
+    A polynomial is not slow inside if its rate is small only at an end of the path (``at_start``, ``at_end``), or only
+    where the rate changes sign.
     """
     if not smooth:
         return bool(np.abs(f[2:]).max(initial=0.0) > _STRAIGHT * np.abs(f).max())

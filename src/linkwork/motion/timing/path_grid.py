@@ -1,6 +1,6 @@
 """Grids of segments on a path, of about equal lengths or weights, and lengths along a path.
 
-A length is one polynomial for each cell, which Newton's method inverts without evaluating the path.
+The length is a polynomial on each cell; Newton's method inverts this polynomial without evaluating the path.
 The rate of the length is interpolated at Gauss-Legendre nodes of each cell.  A cell is resolved if the last terms of
 its series of Legendre polynomials are as small as rounding errors.
 """
@@ -20,7 +20,7 @@ _COUNTS = (50, 100, 200, 400, 800, 1600, 3200, 6400)  # few numbers of segments,
 
 
 def grid(knots: np.ndarray, points: int) -> np.ndarray:
-    """Return the ends of at least ``points`` segments, among them all knots.
+    """Return the ends of at least ``points`` segments; all knots are among these ends.
 
     Segments at the path's ends, where a motion is slow, are shorter.
     """
@@ -44,7 +44,7 @@ def grid(knots: np.ndarray, points: int) -> np.ndarray:
 def segment_count(points: int, curves: int) -> int:
     """Return the number of segments for a request of at least ``points``, on a path with a number of curves.
 
-    It is one of few values, so that few kernels are compiled.
+    The number is rounded up to one of few values, so that few kernels are compiled.
     """
     least = max(points, _LEAST * curves)
     return next((n for n in _COUNTS if n >= least), least)
@@ -89,7 +89,7 @@ def halved(s: np.ndarray, chosen: np.ndarray | None = None) -> np.ndarray:
 def apportioned(shares: np.ndarray, count: int, least: int = 1) -> np.ndarray:
     """Return the number of segments of each interval, in proportion to shares, with the sum ``count``.
 
-    Each interval has at least ``least``.
+    Each interval has at least ``least`` segments.
     """
     count = max(count, least * len(shares))
     counts: np.ndarray = np.maximum(np.round(shares * count).astype(int), least)
@@ -116,7 +116,7 @@ def _series() -> np.ndarray:
 
 
 def _integrals() -> np.ndarray:
-    """Return the matrix from coefficients of Legendre polynomials to powers of u of their integrals from u = −1."""
+    """Return the matrix from Legendre coefficients to coefficients of powers of u of the integral from u = −1."""
     result = np.zeros((_COUNT + 1, _COUNT))
     for k, unit in enumerate(np.eye(_COUNT)):
         powers = legendre.leg2poly(legendre.legint(unit, lbnd=-1.0))
@@ -142,7 +142,7 @@ class LengthTable:
         self.sizes = 2.0 * self.half * terms[0]
 
     def positions(self, k: np.ndarray, lengths: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """Return positions in cells k at lengths from the cells' beginnings (n,), and True where they are exact."""
+        """Return positions in cells k at ``lengths`` (n,) from the cells' beginnings, and a mask of exact positions."""
         powers = self.powers.take(k, axis=0).T.copy()
         size, resolved = self.sizes[k], self.resolved[k]
         u = np.clip(2.0 * lengths / np.maximum(size, 1e-300) - 1.0, -1.0, 1.0)

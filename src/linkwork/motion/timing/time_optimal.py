@@ -73,44 +73,46 @@ def time_optimal(
 ) -> Any:
     """Return the time-optimal motion along a path within limits; the path's own timing does not matter.
 
-    ``velocity`` [rad/s, m/s] limits v: a number, an array (nv,), a pair (lower, upper), or a dict of these by joint.
-    ``acceleration`` [rad/s², m/s²] limits a, and ``torque`` the robot's joint forces [N·m, N], True for the robot's own
-    limits; one of these two is required.  These forces include the armature, springs, damping and dry friction of the
-    joints, as `Robot.inverse_dynamics` with ``passive=True``; ``passive=False`` leaves them out.  ``jerk`` [rad/s³,
-    m/s³] limits the derivative of a, which then has no jumps: s̈ is 0 where the motion rests, and free at an end with a
-    speed.  Limits of v, a and jerk are by default the robot's own, if it has any; ``jerk=inf`` stands for none.  Joints
-    that a dict leaves out keep the robot's limits; a dict of a quantity without own limits contains every joint.
+    ``velocity`` [rad/s, m/s] limits v.  A limit is a number, an array (nv,), a pair (lower, upper), or a dict with
+    such a value for each joint name.  ``acceleration`` [rad/s², m/s²] limits a, and ``torque`` limits the robot's
+    joint forces [N·m, N]; ``torque=True`` means the robot's own limits.  ``acceleration`` or ``torque`` is required.
+    Joint forces include the armature, springs, damping and dry friction of the joints, like `Robot.inverse_dynamics`
+    with ``passive=True``; ``passive=False`` leaves these terms out.  ``jerk`` [rad/s³, m/s³] limits the derivative of
+    a, so a has no jumps: s̈ is 0 where the motion rests, and free at an end with a speed.  Limits of v, a and jerk
+    default to the robot's own limits, if it has any; ``jerk=inf`` means no limit.  Joints that a dict leaves out keep
+    the robot's limits; if the robot has no limits of the quantity, the dict must contain every joint.
 
-    Constraints of the robot bear their share of the forces.  ``actuators`` names the joints with motors, whose forces,
-    those of `Robot.constrained_inverse_dynamics`, have the limits of ``torque``.  Where several forces are possible,
-    they are those of least Σ τ².  For a robot with constraints the default is the joints that a dict ``torque`` names,
-    otherwise all joints with limits other than 0 but those of six degrees of freedom.
+    Constraints of the robot bear part of the forces.  ``actuators`` names the joints with motors.  Their forces, as
+    `Robot.constrained_inverse_dynamics` computes them, have the limits of ``torque``; if several forces are possible,
+    the forces of least Σ τ² are used.  For a robot with constraints the default is the joints that a dict ``torque``
+    names. Without a dict it is all joints of fewer than six degrees of freedom whose limits are not 0.
 
-    ``speed`` is a dict of the greatest speed of each frame's origin [m/s].  ``motion_limits`` are custom limits of
-    second order.  ``robot`` is the robot whose dynamics and frames are used, by default the path's; it may be the same
-    robot with a payload.  ``start_speed`` and ``end_speed`` are ṡ at the path's ends; 1 is the speed of the path
-    itself.
+    ``speed`` is a dict from frame names to the greatest speed of the frame's origin [m/s].  ``motion_limits`` are
+    custom limits of second order.  ``robot`` is the robot whose dynamics and frames are used, by default the path's
+    robot; it may be the same robot with a payload.  ``start_speed`` and ``end_speed`` are ṡ at the path's ends; 1 is
+    the speed of the path itself.
 
-    All limits hold at all times, not only at grid points.  Limits of v and a along polynomial paths hold by the control
-    points of the polynomials.  Others, including those of jerk, hold up to a share ``tolerance`` of their size, by the
-    control points of polynomials through nine times of each segment.  Where they are exceeded they are tightened and
-    the motion is computed again; None skips this, except with limits of jerk.
+    All limits hold at all times, not only at grid points.  Limits of v and a along polynomial paths hold by the
+    control points of the polynomials.  Other limits, including limits of jerk, hold up to a fraction ``tolerance`` of
+    their size; they are checked by the control points of polynomials through nine times of each segment.  Limits that
+    are exceeded are tightened, and the motion is computed again.  ``tolerance=None`` skips this check, except with
+    limits of jerk.
 
-    The path is divided into segments, 400 at least.  Their number grows with the number of the path's curves between
-    knots, and doubles while that saves more than 0.25 % of the time.  ``num_points`` requests about so many.  Limits
-    of jerk need at least 200 between two stops, and those on which limits would be exceeded between their ends are
-    halved.  `TimedPath.optimality_gap` estimates the loss by finite segments.  After the first of ``num_passes`` the
-    grid is redistributed to equal times; passes before the last may use fewer segments.  The motion stops at corners of
-    the path, and with limits of jerk where its curvature jumps.  It need not stop where the path rests inside a
-    straight segment.
+    The path is divided into at least 400 segments.  Their number grows with the number of the path's curves between
+    knots, and is doubled while that saves more than 0.25 % of the duration.  ``num_points`` requests a number of
+    segments. With limits of jerk there are at least 200 segments between two stops, and segments on which limits would
+    be exceeded are halved.  `TimedPath.optimality_gap` estimates the loss by finite segments.  After the first of
+    ``num_passes``, the grid is redistributed to equal times; passes before the last may use fewer segments.  The
+    motion stops at corners of the path, and with limits of jerk also where its curvature jumps.  It need not stop
+    where the path rests inside a straight segment.
 
-    Returns a `TimedPath`.  For a sequence of paths, of the same robot or as many coordinates, it returns a list, with
+    Returns a `TimedPath`.  For a sequence of paths, which must have the same coordinates, it returns a list with
     the same results as for each path alone.  Paths of cubics with limits of v and a only are computed together in one
     kernel.
 
     Raises ValueError for an invalid limit, where a joint with a limit of 0 moves, and where no motion is found that
-    satisfies all limits.  The search is for motions with constant s̈ on each segment, so this does not prove that none
-    exists.
+    satisfies all limits.  The search covers motions with constant s̈ on each segment, so the error does not prove that
+    no motion exists.
 
     Sources: Pham and Pham, A new approach to time-optimal path parameterization based on reachability analysis, 2018;
     Debrouwere and others, Time-optimal path following for robots with convex-concave constraints using sequential
@@ -263,7 +265,7 @@ def _time_path(
 
 
 def _remedy(limit_set: LimitSet) -> str:
-    """Return a text that names the arguments of `time_optimal` to change where no motion satisfies them all."""
+    """Return a text that names the arguments of `time_optimal` to change if no motion satisfies all limits."""
     custom = tuple(limit for limit in limit_set.custom if limit is not limit_set.torque)
     limits = {
         "acceleration": limit_set.acceleration,
@@ -285,8 +287,8 @@ def _gap_of_jerk(
 ) -> float:
     """Estimate by how much a motion within limits of jerk is slower than the optimum [s].
 
-    It is twice the gain of doubling the segments, plus the loss by the barrier; at most the time by which the motion is
-    longer than without these limits.  It is inf where neither is known.
+    The estimate is twice the gain of doubling the segments, plus the loss by the barrier.  It is at most the time by
+    which the motion is longer than without limits of jerk.  It is inf if neither value is known.
     """
     duration, result = float(motion.t[-1]), []
     try:

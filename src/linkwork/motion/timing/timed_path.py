@@ -1,7 +1,7 @@
 """Time-optimal motion along a path, as `time_optimal` returns it, with its plot in the phase plane (s, ṡ).
 
-At a point of the path limits of second order are l ≤ A s̈ + B ṡ² + C ≤ h, half planes of (s̈, ṡ²).  The greatest ṡ for
-which some s̈ satisfies them all is where a line that bounds s̈ from above crosses one that bounds it from below.
+At a point of the path, limits of second order are l ≤ A s̈ + B ṡ² + C ≤ h, half planes of (s̈, ṡ²).  At the greatest ṡ
+for which some s̈ satisfies all limits, an upper bound of s̈ crosses a lower bound of s̈.
 """
 
 from __future__ import annotations
@@ -42,18 +42,18 @@ class _Times(NamedTuple):
 class TimedPath(Shown, _Times, metaclass=WithForeignNames):
     """A path with its time-optimal motion.
 
-    ``s`` (n + 1,) are positions on the path, in the path's own times.  They are those of the underlying curve if the
-    path is a curve with a time scaling; a straight segment on which the path rests inside counts as one of uniform
-    rate.  ``t`` (n + 1,) are the times at these positions [s], and ``speed`` (n + 1,) is ṡ there.  ``acceleration`` is
-    s̈: (n,) constant on each segment, or with limits of jerk (n + 1,) at ``s`` and linear in time between, or nearly
-    so.
+    ``s`` (n + 1,) are positions on the path, as times of the path.  If the path is a curve with a time scaling, s is
+    the parameter of the curve.  A straight segment inside of which the path rests counts as one of uniform rate. ``t``
+    (n + 1,) are the times at these positions [s], and ``speed`` (n + 1,) is ṡ there.  ``acceleration`` is s̈: (n,),
+    constant on each segment.  With limits of jerk it is (n + 1,), at positions ``s``, and (nearly) linear in time
+    between them.
     """
 
     _estimate: Callable[[], float] | None = None
 
     @classmethod
     def estimated(cls, times: Sequence[Any], estimate: Callable[[], float]) -> TimedPath:
-        """Return a motion through ``times`` [s] whose `optimality_gap` ``estimate`` computes when it is first read."""
+        """Return a motion through ``times`` [s]; ``estimate`` computes its `optimality_gap` at the first access."""
         result = cls(*times)
         result._estimate = estimate
         return result
@@ -73,20 +73,21 @@ class TimedPath(Shown, _Times, metaclass=WithForeignNames):
     def optimality_gap(self) -> float:
         """Estimate of the time by which the motion is slower than the optimum, because of its finite segments [s].
 
-        It is an estimate, not a bound: the gain of halving all segments, at most three times until that is below 0.1 %
-        of the duration, plus the last gain again.  This is the loss if it is proportional to the segments' lengths;
-        mostly it falls faster, and the estimate is too large.  With limits of jerk it is twice the gain of doubling the
-        segments, plus 5e-4 of the duration for the interior-point barrier; the search is a local one, which the
-        estimate does not cover.  It is at most the time by which the motion is longer than without limits of jerk.
+        It is an estimate, not a bound.  All segments are halved up to three times, until that gains less than 0.1 % of
+        the duration; the estimate is the sum of the gains plus the last gain again.  It is exact if the loss is
+        proportional to the segments' lengths; mostly the loss falls faster, and the estimate is too large.  With
+        limits of jerk the estimate is twice the gain of doubling the segments, plus 5e-4 of the duration for the
+        interior-point barrier.  It does not cover that this search is a local one.  It is at most the time by which
+        the motion is longer than without limits of jerk.
 
-        The estimate plans further motions when it is first read.  It is inf where no motion is found on shorter
-        segments, and NaN for a copied or pickled motion whose estimate was not read before.
+        The first access plans further motions.  The estimate is inf if no motion is found on shorter segments, and NaN
+        for a copied or pickled motion whose estimate was not read before.
         """
         return nan if self._estimate is None else self._estimate()
 
     @public
     def show(self, **options: Any) -> Any:
-        """Show the robot along the motion; the arguments and the result are those of `Trajectory.show`."""
+        """Show the robot along the motion; see `Trajectory.show` for the arguments and the result."""
         return self.trajectory.show(**options)
 
     @public
@@ -105,9 +106,9 @@ class TimedPath(Shown, _Times, metaclass=WithForeignNames):
     ) -> Any:
         """Plot ṡ as a function of the position on the path with matplotlib, and return the axes.
 
-        ``robot``, ``velocity``, ``torque``, ``passive`` and ``actuators`` are as in `time_optimal`. With limits, any of
-        those of `time_optimal`, it shows the greatest speed that they allow at each position for any acceleration, and
-        by colour the active limit.  Damping and friction are those at the motion's own speed.
+        ``robot``, ``velocity``, ``torque``, ``passive`` and ``actuators`` are as in `time_optimal`. If limits of
+        `time_optimal` are passed, the plot also shows the greatest speed that they allow at each position for any
+        acceleration; colours show the active limit.  Damping and friction are computed at the motion's own speed.
         """
         limit_set = None
         has_second_order = acceleration is not None or not (torque is None or torque is False) or len(limits) > 0
@@ -130,7 +131,7 @@ def _restored(times: Sequence[Any], gap: float) -> TimedPath:
 
 
 def _plot_phase_plane(timed: Any, limit_set: Any, axes: Any) -> Any:
-    """Plot speed by position, and with limits the greatest speed that they allow and the active limit."""
+    """Plot speed against position, and with limits the greatest speed that they allow and the active limit."""
     axes = new_axes(1, (8.0, 4.0)) if axes is None else axes
     axes.plot(timed.s, timed.speed, color=GREY, linewidth=1.5)
     top = 1.15 * float(timed.speed.max())

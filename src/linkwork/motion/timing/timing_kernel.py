@@ -1,6 +1,6 @@
 """TOPP-RA along cubics as one kernel: path, segments, limits, sweeps and time scaling.
 
-It serves limits of velocity, acceleration, joint forces and frame speeds.  Several paths are samples of a batch.
+The kernel handles limits of velocity, acceleration, joint forces and frame speeds.  Several paths are a batch.
 """
 
 from __future__ import annotations
@@ -71,7 +71,7 @@ class LimitKinds(NamedTuple):
 def timing_kernel(n: int, curves: int, nv: int, kinds: LimitKinds, before: int | None = None) -> Kernel:
     """Return the kernel that times a path of a number of cubic ``curves`` on n segments.
 
-    With ``before`` its inputs include a motion on that many segments, from which the grid is redistributed.
+    With ``before`` the inputs include a motion on ``before`` segments, from which the grid is redistributed.
     """
     key = (n, curves, nv, before, id(kinds.robot), *kinds[1:])
     key_objects, kernel = _RECENT.get(key) or (None, None)
@@ -178,7 +178,7 @@ def _timed(steps: Any, result: Any) -> tuple[Any, Any]:
 class _Segment(NamedTuple):
     """A segment of a path: q' and q'' at three nodes (3, nv), and quantities that are not polynomials of low degree.
 
-    ``values`` are these at five nodes, and ``errors`` the interpolation errors of them.
+    ``values`` are these quantities at five nodes, and ``errors`` their interpolation errors.
     """
 
     first: Any
@@ -259,9 +259,9 @@ def _along(of: _Segment, step: Any, g: Any, kinds: LimitKinds) -> tuple[Any, Any
 def _with_resistance(segment: Any, rows: Any, caps: Any, g: Any, kinds: LimitKinds, x: Any, begins: bool) -> Any:
     """Return the fastest motion with damping and friction, and its largest relative excess of limits.
 
-    Newton's method: each sweep has the resistance linear around the motion of the sweep before.  The first of them is
-    around ``x``.  If it ``begins`` the search, x may be 0, for which there is no resistance.  The excess is more than 1
-    if the last sweep changed the motion or, with limits of acceleration, does not permit rest.
+    Newton's method: each sweep linearizes the resistance about the motion of the previous sweep, and the first sweep
+    about ``x``.  If this call ``begins`` the search, x may be 0; then there is no resistance.  The excess is more than
+    1 if the last sweep changed the motion or, with limits of acceleration, does not permit rest.
     """
     tree, sizes = kinds.robot.tree, [fmax(_size(a), _size(b)) for a, b in zip(g["least"], g["most"], strict=True)]
     steps = rows[-1]
@@ -330,7 +330,7 @@ def _interpolation_errors(x: Any, nodes: int) -> Any:
 def _largest_excess(segments: Any, result: Any, g: Any, kinds: LimitKinds) -> Any:
     """Return the largest relative amount by which a motion may exceed limits, because of interpolation errors.
 
-    It is −1 if resting is not within the limits.
+    The result is −1 if rest violates the limits.
     """
 
     def one(worst: Any, y: Any) -> tuple[Any, None]:
@@ -345,8 +345,8 @@ def _largest_excess(segments: Any, result: Any, g: Any, kinds: LimitKinds) -> An
 def _relative_errors(errors: Any, x0: Any, x1: Any, u: Any, g: Any, kinds: LimitKinds, excess: Any) -> Any:
     """Return the largest relative amount by which a motion on a segment may exceed limits of torque and speed.
 
-    It has ṡ² = x0 and x1 at the ends of the segment, and s̈ = u.  ``errors`` are interpolation errors, and ``excess``
-    are the amounts (nv) by which torques exceed limits without them, or None.
+    The motion has ṡ² = x0 and x1 at the ends of the segment, and s̈ = u.  ``errors`` are interpolation errors.
+    ``excess`` are the amounts (nv) by which torques exceed limits without these errors, or None.
     """
     worst, at = 0.0 * u, 0
     if kinds.torque:

@@ -56,7 +56,7 @@ _HALVINGS, _SMALL_GAIN = 3, 1e-3  # halvings to estimate a grid's error; of the 
 class InfeasibleSegment(Exception):
     """No speed with constant s̈ satisfies all limits on a segment.
 
-    ``refined`` says that limits had been tightened, which may be the cause.
+    ``refined`` is True if limits had been tightened, which may be the cause.
     """
 
     def __init__(self, begin: float, end: float, *, at_start: bool, refined: bool, reason: str = "") -> None:
@@ -84,8 +84,8 @@ class LongSegments(Exception):
 class TimingQuery(NamedTuple):
     """A path to be timed within limits, and options.
 
-    ``stops`` are positions where the motion rests, and ``ends`` are ṡ at both ends of the path. ``tolerance`` is that
-    of `Grid.solve`.
+    ``stops`` are positions where the motion rests, and ``ends`` are ṡ at both ends of the path. ``tolerance`` is an
+    argument of `Grid.solve`.
     """
 
     caller: str
@@ -118,16 +118,17 @@ class Grid:
     def is_exact(self) -> bool:
         """Return True if limits cannot be exceeded between grid points.
 
-        That is so if all limited quantities are polynomials of low degree.
+        This holds if all limited quantities are polynomials of low degree.
         """
         return self.cubic and not self.limit_set.custom and self.constraints.speeds is None
 
     def solve(self, tolerance: float | None, *, may_halve: bool = False) -> tuple[np.ndarray, np.ndarray]:
         """Return x = ṡ² (n + 1,) at the ends of segments and u = s̈ (n,) on them, of the fastest motion within limits.
 
-        Quantities that are polynomials of low degree never exceed their limits. Others exceed them between grid points
-        by at most ``tolerance`` of their size. Where tightened limits do not achieve that, the motion is slowed. With
-        None this is not checked. Raises InfeasibleSegment, and with ``may_halve`` LongSegments before it slows much.
+        Quantities that are polynomials of low degree never exceed their limits. Other quantities exceed their limits
+        between grid points by at most the fraction ``tolerance`` of the limits. If tightened limits do not achieve
+        that, the motion is slowed. ``tolerance=None`` skips the check. Raises InfeasibleSegment; with ``may_halve``
+        raises LongSegments instead of slowing the motion much.
         """
         if tolerance is None or self.is_exact:
             return self._solved(self.constraints, self.velocity)
@@ -214,10 +215,10 @@ class Grid:
     def _solved(
         self, constraints: PathConstraints, velocity: Any, x: np.ndarray | None = None
     ) -> tuple[np.ndarray, np.ndarray]:
-        """Return x = ṡ² and u = s̈ of the fastest motion, with the resistance of joints linear around the last x.
+        """Return x = ṡ² and u = s̈ of the fastest motion, with the resistance of joints linearized about the last x.
 
-        It begins with ``x``, or with the motion without resistance where that fits.  Where no motion satisfies the
-        linearised limits, the resistance is taken in proportion to x, which permits rest.
+        The iteration begins with ``x``, or with the motion without resistance if this motion is within limits.  Where
+        no motion satisfies the linearized limits, a resistance in proportion to x replaces it, which permits rest.
         """
         if x is None or self.limit_set.resistance is None:
             x, u = self._sweep(constraints, velocity)
@@ -238,7 +239,7 @@ class Grid:
         return x, u
 
     def _with_fitting_resistance(self, constraints: PathConstraints, x: np.ndarray) -> np.ndarray:
-        """Return x (n + 1,), reduced where the resistance would take more than `_ROOM` of the limits at rest."""
+        """Return x (n + 1,), reduced where the resistance would use more than the fraction `_ROOM` of the limits."""
         for _ in range(_FITTING_ROUNDS):
             values = self._resistance(x)[1]
             share = np.ones(len(x) + 1)
@@ -273,9 +274,9 @@ class Grid:
         return model.resistance(self.samples.q[:, middle], self.samples.first[:, middle] * speed[:, None])
 
     def _resisted(self, constraints: PathConstraints, x: np.ndarray, *, through_rest: bool = False) -> PathConstraints:
-        """Return the constraints with a resistance that is linear around x (n + 1,).
+        """Return the constraints with a resistance that is linearized about x (n + 1,).
 
-        With ``through_rest`` it is in proportion to x.
+        With ``through_rest`` the resistance is in proportion to x.
         """
         model = self.limit_set.resistance
         assert model is not None
@@ -292,7 +293,7 @@ class Grid:
     def _resistance(self, x: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Return ṡ² (n, k) and the resistance (n, k, nv) at the nodes and ends of segments, from ṡ² = x (n + 1,).
 
-        At an end the path's values are those of the nearest node.
+        At an end of a segment, the path's values are those of the nearest node.
         """
         model, nodes = self.limit_set.resistance, self.samples.q.shape[1]
         assert model is not None
@@ -316,7 +317,7 @@ class Grid:
 
 
 def _room(constraints: PathConstraints, forces: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Return the joint forces (n, nv) between rest and the upper, and the lower limits, for ``forces`` of nodes."""
+    """Return the margins (n, nv) of joint forces at rest to upper and lower limits; ``forces`` are at the nodes."""
     at_rest = np.zeros_like(constraints.first) if constraints.at_rest is None else constraints.at_rest
     columns = slice(constraints.first.shape[-1] - forces.shape[-1], None)
     return (constraints.upper - at_rest.max(axis=1))[:, columns], (at_rest.min(axis=1) - constraints.lower)[:, columns]
@@ -357,8 +358,8 @@ def _solve_within_limits(query: TimingQuery, s: np.ndarray, halvings: int = _LOC
 def solve_refined(query: TimingQuery, points: int) -> GridSolution:
     """Return s, x = ṡ² and u = s̈ of the fastest motion on at least ``points`` segments, without limits of jerk.
 
-    There are more segments where the path has many curves.  Their number is doubled while that saves more than 0.25 %
-    of the duration.  Raises InfeasibleSegment.
+    Many curves need more segments; their number is doubled while that saves 0.25 % of the duration.  Raises
+    InfeasibleSegment.
     """
     knots = query.path.knots
     count = segment_count(max(points, _SEGMENTS_PER_CURVE * (len(knots) - 1)), len(knots) - 1)
@@ -381,8 +382,8 @@ def solve_refined(query: TimingQuery, points: int) -> GridSolution:
 def grid_optimality_gap(query: TimingQuery, s: np.ndarray, duration: float) -> float:
     """Estimate by how much a motion on segments between positions s is slower than the optimum [s].
 
-    It is the gain of halving the segments, repeated until the gain is small, plus the last gain again.  It is inf if
-    there is no motion on the halved segments.
+    The segments are halved until the gain of a halving is small.  The estimate is the sum of the gains plus the last
+    gain again; inf if there is no motion on the halved segments.
     """
     before, gain = duration, 0.0
     for _ in range(_HALVINGS):

@@ -1,6 +1,6 @@
-"""Kernels of TOPP-RA: sweeps block by block of segments, and a single kernel of whole motions along cubics.
+"""Kernels of TOPP-RA: sweeps over blocks of segments, and a single kernel for whole motions along cubics.
 
-The same kernels of sweeps serve any number of segments.  The single kernel computes one path or a batch of them.
+The kernels of sweeps are the same for any number of segments.  The single kernel computes one path or a batch of them.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ def sweep_blocks(
     """Return x = ṡ² (n + 1,) at the ends of segments, u = s̈ (n,), and the index of an infeasible segment or −1.
 
     Segments are processed in blocks of equal size. The backward sweep passes intervals of reachable x from block to
-    block, the forward sweep x itself. The last block is padded with inactive segments.
+    block, and the forward sweep passes x. The last block is padded with inactive segments.
     """
     count = len(steps)
     at_rest = 0.0 if constraints.at_rest is None else constraints.at_rest
@@ -121,8 +121,8 @@ def _forward(lines: tuple[int, ...]) -> Kernel:
 class KernelMotion(NamedTuple):
     """A motion on n segments of a path, as the kernel returns it.
 
-    s, ṡ and t (n + 1,) are at the ends of segments, and s̈ (n,) is constant on each. ``clock`` (n, 3) is the polynomial
-    s, ṡ, s̈/2 at the beginning of each segment. ``firsts`` (curves,) are the indices of the first segments of the
+    s, ṡ and t (n + 1,) are at the ends of segments, and s̈ (n,) is constant on each. ``clock`` (n, 3) are the
+    coefficients s, ṡ, s̈/2 of s(t) on each segment. ``firsts`` (curves,) are the indices of the first segments of the
     curves. ``blocked`` is the index of an infeasible segment, or −1.
     """
 
@@ -240,7 +240,7 @@ def motions_by_single_kernel(
 
 
 def _narrowed(limits: dict[str, Any], share: float) -> list[np.ndarray]:
-    """Return the limits, in which the torque limits are narrowed by a share of their size."""
+    """Return the limits, with torque limits narrowed by the fraction ``share`` of their size."""
     low, high = limits["least"], limits["most"]
     size = np.maximum(*(np.where(np.abs(x) < _UNLIMITED, np.abs(x), 0.0) for x in (low, high)))
     narrow = limits | {"least": low + share * size, "most": high - share * size}

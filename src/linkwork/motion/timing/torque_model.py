@@ -1,19 +1,19 @@
-"""Joint forces of a motion along a path, which limits of torque bound: the one model of all kinds of timing.
+"""Model of the joint forces of a motion along a path, for limits of torque in all kinds of timing.
 
     τ(q, v, a) = τ_2(q, v, a) + R(q, v),      R(q, 0) = 0
 
-τ_2 is linear in a and quadratic in v: rigid bodies, armature and springs.  Along a path it is linear in s̈ and ṡ².  R is
-the resistance of damping, dry friction and dampers, in the direction of the motion.  Sweeps take it as a function of
-x = ṡ² that is linear around the speed of the sweep before:
+τ_2 is linear in a and quadratic in v: rigid bodies, armature and springs.  Along a path it is linear in s̈ and ṡ².  R
+is the resistance of damping, dry friction and dampers, in the direction of the motion.  Sweeps linearize R as a
+function of x = ṡ² about the speed of the previous sweep:
 
     R(x) ≈ R(x_0) + R'(x_0) (x − x_0)
 
 At the solution x = x_0.  On each segment R(x_0) − R'(x_0) x_0 is bounded by its values at the nodes and at both ends,
 because near rest friction changes faster than any polynomial of s.
 
-Constraints bear a share of the forces.  The forces of motors are then those of `Robot.constrained_inverse_dynamics`, a
-linear function of M a + h, so they have the same form.  Dampers and friction are odd functions of v, and the other
-forces even ones:
+Constraints bear part of the forces.  The forces of motors are then computed by `Robot.constrained_inverse_dynamics`.
+They are a linear function of M a + h, so they have the same form.  Dampers and friction are odd functions of v, and
+the other forces even ones:
 
     τ_2 = ½ (τ(q, v, a) + τ(q, −v, a)),      R = ½ (τ(q, v, 0) − τ(q, −v, 0))
 """
@@ -40,9 +40,10 @@ _DOUBLINGS = 8
 
 @dataclass(frozen=True)
 class TorqueModel:
-    """Joint forces of a robot.  ``passive``: passive forces act; ``resists``: any of them depends on v.
+    """Joint forces of a robot.
 
-    With ``motors``, names of joints, the forces are those of these joints, and constraints bear the rest.
+    ``passive`` is True if passive forces act, and ``resists`` if any of them depends on v.  ``motors`` are names of
+    joints: then forces act at these joints only, and constraints bear the remaining load.
     """
 
     robot: Any
@@ -52,7 +53,7 @@ class TorqueModel:
 
     @staticmethod
     def of(robot: Any, passive: bool, motors: tuple[str, ...] | None = None) -> TorqueModel:
-        """Create the model of a robot; ``passive`` includes the passive forces that it has."""
+        """Create the model of a robot; ``passive`` includes the robot's passive forces."""
         if not passive:
             return TorqueModel(robot, False, False, motors)
         tree = robot.tree
@@ -69,7 +70,7 @@ class TorqueModel:
         return [*range(tree.nv)] if self.motors is None else actuated_velocities(tree, self.motors)
 
     def second_order(self, q: np.ndarray, v: np.ndarray, a: np.ndarray) -> np.ndarray:
-        """Return τ_2 (..., nv), or (..., m) of the motors."""
+        """Return the forces τ_2 of second order (..., nv), or (..., m) of the motors."""
         if self.motors is None:
             result: np.ndarray = self.robot.inverse_dynamics(q, v, a, passive=self.passive)
             return result - self.resistance(q, v) if self.resists else result
@@ -77,7 +78,7 @@ class TorqueModel:
         return 0.5 * (forces + self._of_motors(q, -v, a)) if self.resists else forces
 
     def resistance(self, q: np.ndarray, v: np.ndarray) -> np.ndarray:
-        """Return R (..., nv), or (..., m) of the motors."""
+        """Return the resistance R (..., nv), or (..., m) of the motors."""
         if self.motors is None:
             result: np.ndarray = self.robot.passive_force(q, 0.0 * v) - self.robot.passive_force(q, v)
         else:
@@ -105,8 +106,8 @@ class TorqueModel:
     ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """Return bounds of R for all motions that are slower than ``speed`` (n,): c_0 + S x ≤ R ≤ c_1 + S x.
 
-        The results are c_0, c_1 and S (n, nv).  S is the slope at ``speed``.  It is greater where c_0 and c_1 would
-        leave too little of the ``room`` (n, nv) between rest and the lower and upper limits.
+        The results are c_0, c_1 and S (n, nv).  S is the slope at ``speed``, and greater where c_0 and c_1 would
+        leave too little of the ``room``: the margins (n, nv) at rest to the lower and upper limits.
         """
         speeds = speed[:, None] * _SHARES
         v = first[:, None] * speeds[..., None]

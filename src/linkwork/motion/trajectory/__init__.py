@@ -1,1 +1,1 @@
-"""Trajectories: configurations, velocities and accelerations by time."""
+"""Trajectories: configurations, velocities and accelerations as functions of time."""

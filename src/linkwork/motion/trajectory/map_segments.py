@@ -37,7 +37,7 @@ def _stacked(result: Any, count: int) -> np.ndarray:
 
 
 def one_sign(space: CurveSpace, q: Rows) -> Rows:
-    """Return points q (n, nq), with each unit quaternion's sign chosen to be nearer to the point before."""
+    """Return points q (n, nq), with each unit quaternion's sign chosen to be nearer to the previous point."""
     if space.is_plain:
         return q
     result = [[*q[0]]]
@@ -49,7 +49,7 @@ def one_sign(space: CurveSpace, q: Rows) -> Rows:
 def between_points(space: CurveSpace, t: np.ndarray, q: Rows, coefficients: Rows) -> Section:
     """Return a section through points q (n, nq) at times t (n,), from polynomials on the n − 1 intervals.
 
-    The polynomials (n − 1, nv, terms) are of the displacement from the point at the beginning.
+    The polynomials (n − 1, nv, terms) describe the displacement from the point at the beginning of an interval.
     """
     if not space.is_plain:
         arrays = {"starts": t[:-1], "base": q[:-1], "coefficients": coefficients}

@@ -3,14 +3,15 @@
 Branch and bound over intervals of time: at the middle of an interval of half length h the distances d of all pairs are
 computed.  Within the interval a pair's distance is at least d − Σ_k l_k s_k, where l_k is the pair's lever for
 coordinate k (`pair_levers`) and s_k bounds ∫ |v_k| dt over each half.  With |v_k| ≤ V_k and |a_k| ≤ A_k on the segment
-of the curve, s_k = min(V_k h, |v_k(middle)| h + A_k h²/2).  Intervals whose bound is below the least distance so far,
-less the tolerance, are halved.
+of the curve, s_k = min(V_k h, |v_k(middle)| h + A_k h²/2).  An interval is halved if its bound is less than the least
+distance so far minus the tolerance.
 
-Between the points of its grid a distance field changes by up to √3 per displacement, and more if its values are not
-distances.  The levers of its pairs are multiplied by the largest slope of its interpolation.
+Between its grid points, the interpolated value of a distance field changes by up to √3 per unit of displacement, and
+more if its values are not distances.  So the levers of the field's pairs are multiplied by the largest slope of the
+interpolation.
 
 Source: Schwarzer, Saha and Latombe, Adaptive dynamic collision checking for single and multiple articulated robots in
-complex environments, 2005, with curves of time in the place of straight segments.
+complex environments, 2005; here for trajectories instead of straight segments.
 """
 
 from __future__ import annotations
@@ -40,10 +41,10 @@ _BLOCK = 300_000  # distances of pairs that are computed in one call
 class MotionClearance(ReturnedValue):
     """Least distance over all times of a motion: see `Trajectory.clearance`.
 
-    ``distance`` [m] is the least distance at the configurations that were checked; it is that of the ``pair`` of names
-    at the ``time`` [s], where the configuration is ``q`` (nq,).  No distance is below ``lower_bound`` [m] at any time,
-    which is proved: for a positive bound the whole motion is free of collision.  ``times`` (n,) [s] and ``distances``
-    (n,) [m] are the checked times in order, dense where the distance is small, and the least distance at each.
+    ``distance`` [m] is the least distance at the configurations that were checked: the distance of the shapes ``pair``
+    at ``time`` [s] and configuration ``q`` (nq,).  ``lower_bound`` [m] is proved: no distance is smaller at any time,
+    so a positive bound proves that the whole motion is free of collision.  ``times`` (n,) [s] are the checked times in
+    order, dense where the distance is small, and ``distances`` (n,) [m] the least distance at each.
     """
 
     distance: float
@@ -92,9 +93,9 @@ def clearance_of(trajectory: Any, scene: Any, tolerance: float, pairs: Any) -> M
 
 
 def _pairs_by_section(trajectory: Any, scene: Any, pairs: Any) -> list[tuple[Section, Any]]:
-    """Return the sections with the ``pairs`` of each: those of objects that its robot holds.
+    """Return each section with its ``pairs`` of shapes, including the objects that its robot holds.
 
-    Sections without pairs are left out.  Raises ValueError if no section has any, or for a pair that none has.
+    Sections without pairs are left out.  Raises ValueError if no section has pairs, or for a pair that no section has.
     """
     sections = trajectory.sections
     if all(section.robot is None for section in sections):
@@ -175,7 +176,7 @@ class _SectionBounds:
         return result
 
     def intervals(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        """Return the first intervals, those between knots: index of the segment, middle and half length."""
+        """Return the initial intervals, which lie between knots: index of the segment, middle and half length."""
         half = 0.5 * np.diff(self.knots)
         return np.arange(len(half)), 0.5 * (self.knots[1:] + self.knots[:-1]), half
 

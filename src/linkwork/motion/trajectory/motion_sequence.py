@@ -20,11 +20,11 @@ __all__ = ["MotionSequence", "sequence"]
 
 @dataclass(frozen=True, eq=False, repr=False)
 class MotionSequence:
-    """Named motions one after the other; the text is a table of their times with the sum.
+    """Named motions one after the other; ``str`` returns a table of their times and the sum.
 
     ``trajectory`` consists of all steps; its `Trajectory.robot_at` returns the robot with the objects that it holds at
-    a time.  ``names`` are those of the n steps, ``starts`` (n,) the times at which they begin [s], and ``durations``
-    (n,) their durations [s], whose sum is the cycle time.
+    a time.  ``names`` are the names of the n steps, ``starts`` (n,) the times at which they begin [s], and
+    ``durations`` (n,) their durations [s], whose sum is the cycle time.
     """
 
     trajectory: Trajectory
@@ -51,11 +51,11 @@ def _short(seconds: float) -> str:
 def sequence(
     steps: Mapping[str, Trajectory | TimedPath | float], *, allow_jump: bool = False, tolerance: float = 1e-6
 ) -> MotionSequence:
-    """Join named motions of a robot to one, with the time of each step.
+    """Join named motions of a robot to one motion, with the time of each step.
 
-    ``steps`` is a dict by name, in order: a trajectory or a timed path, or a number of seconds in which the robot
-    rests, such as the time in which a gripper closes.  The robots of the steps may hold different objects: see
-    `Trajectory.concatenate`, which has the meaning of ``allow_jump`` and ``tolerance``.
+    ``steps`` is a dict from names to motions, in order: a trajectory, a timed path, or a number of seconds in which the
+    robot rests, such as the time in which a gripper closes.  The robots of the steps may hold different objects: see
+    `Trajectory.concatenate`, which also explains ``allow_jump`` and ``tolerance``.
 
     >>> import linkwork as lw
     >>> move = lw.motion.profile([0.0], [1.0], velocity=1.0, acceleration=4.0, kind="trapezoid")
@@ -67,8 +67,8 @@ def sequence(
     back        1.75          1.25   41.7
     sum            3             3  100.0
 
-    Raises TypeError for steps of another type, and ValueError for no motion, a path without times, a negative time, and
-    steps that do not meet.
+    Raises TypeError for steps of another type. Raises ValueError for steps without any motion, a path without times, a
+    negative time, and steps that do not meet.
     """
     caller = "sequence"
     expected = (
@@ -115,7 +115,7 @@ def _step(caller: str, value: object) -> Trajectory | float:
 
 
 def _rest(beside: Trajectory, seconds: float, before: Trajectory | None) -> Trajectory:
-    """Return a rest at the end of the motion ``before``, or if there is none at the start of the one ``beside``."""
+    """Return a rest at the end of the motion ``before``, or without it at the start of the motion ``beside``."""
     t = beside.start_time if before is None else before.end_time
     q = beside(t, side="right" if before is None else "left").q
     if beside.robot is None:

@@ -1,7 +1,8 @@
-"""Evaluation of curves: search for the segments of parameters, kernels of a kind and size of curve, polynomials.
+"""Evaluation of curves: search for segments, kernels for each kind and size of curve, and polynomials.
 
-The search is by bisection or, for many parameters, by a table.  Polynomials of plain coordinates are evaluated at many
-times, all coordinates of a time in parallel.  Arrays of curves are padded so that few kernels suffice.
+The segment of a parameter is found by bisection or, for many parameters, with a table.  Polynomials of plain
+coordinates are evaluated for all coordinates of a time in parallel.  Arrays of curves are padded so that few kernels
+suffice.
 """
 
 from __future__ import annotations
@@ -37,7 +38,7 @@ _CROWDED = 4  # segments that begin in one cell: from there on bisection is as f
 
 
 def segment_indices(starts: np.ndarray, s: Any) -> Any:
-    """Return the index of the segment of each parameter s: the last that begins at or before it, or else the first."""
+    """Return the index of each parameter's segment: the last one that begins at or before s, else the first."""
     if np.size(s) >= _TABLE_SIZE and np.ndim(s) == 1 and len(starts) > 1:
         return _in_order(starts, s) if bool((s[1:] >= s[:-1]).all()) else _by_cells(starts, s)
     return _bisected(starts, s)
@@ -48,15 +49,15 @@ def _bisected(starts: np.ndarray, s: Any) -> Any:
 
 
 def _in_order(starts: np.ndarray, s: np.ndarray) -> np.ndarray:
-    """Return the segment indices of parameters that do not decrease, by searching the starts among them."""
+    """Return the segment indices of non-decreasing parameters, by a search for each start among the parameters."""
     cuts = np.searchsorted(s, starts[1:], side="left")
     return np.repeat(np.arange(len(starts)), np.diff(cuts, prepend=0, append=len(s)))
 
 
 def _by_cells(starts: np.ndarray, s: np.ndarray) -> np.ndarray:
-    """Return the segment indices by a table of equal cells, which has the segment at each cell's beginning.
+    """Return the segment indices, by a table that has the segment at the beginning of each of many equal cells.
 
-    A few steps lead from there to the segment.
+    From the cell's first segment, a few steps forward lead to the segment of a parameter.
     """
     count = _CELLS_PER_SEGMENT * len(starts)
     with np.errstate(over="ignore", divide="ignore"):
@@ -78,7 +79,7 @@ _KERNELS: LazyCache[Kernel] = LazyCache(64)
 
 
 def polynomial_evaluator(arrays: Mapping[str, np.ndarray], order: int) -> PiecewiseKernel:
-    """Return a kernel of q and its first ``order`` derivatives along a polynomial curve."""
+    """Return a kernel that evaluates q and its first ``order`` derivatives along a polynomial curve."""
     kernel = _kernel(arrays["coefficients"].shape[2], order)
     return PiecewiseKernel(kernel, arrays["starts"], arrays["coefficients"], np.array([]))
 
@@ -163,7 +164,7 @@ def reversed_in(c: Any, span: Any) -> Any:
 
 
 def composed(c: np.ndarray, inner: np.ndarray) -> np.ndarray:
-    """Return the coefficients of p(s(t) − s(0)), from the coefficients p (..., terms) and s, lowest first."""
+    """Return the coefficients of p(s(t) − s(0)) in powers of t, for polynomials p (..., terms) and s, lowest first."""
     change = inner[..., 1:]  # of t times this
     n = change.shape[-1]
     result = c[..., -1:]

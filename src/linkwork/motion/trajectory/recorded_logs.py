@@ -53,12 +53,12 @@ class _Column(NamedTuple):
 def read_log(
     where: Path, rows: list[list[str]], robot: Any, rate: float | None, degrees: bool
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray | None, np.ndarray | None]:
-    """Return times (n,) [s], q (n, nq), and v and a (n, nv), None unless the table has them for all joints.
+    """Return times (n,) [s], q (n, nq), and v and a (n, nv), which are None unless all joints have columns.
 
-    A column is named by its coordinate, alone or with a word for q, v or a, and may state its unit in brackets.
-    ``degrees`` applies to angles without a unit, and ``rate`` [1/s] is for a table without a column of time.  A
-    warning names the columns that are not read, but not records of `Simulation.to_csv`.  Raises ValueError for missing
-    columns, and values that are not finite.
+    The name of a column is that of its coordinate, alone or with a word for q, v or a, and may end with a unit in
+    brackets. ``degrees`` applies to angles without a unit, and ``rate`` [1/s] is for a table without a column of time.
+    A warning names the columns that are not read, except further columns of `Simulation.to_csv`.  Raises ValueError
+    for missing columns, and values that are not finite.
     """
     caller = f"load: {where}"
     boolean("load", "degrees", degrees)
@@ -166,7 +166,7 @@ def _columns(
 
 
 def _name_and_unit(title: str) -> tuple[str, str]:
-    """Return the name and the unit of a column: "elbow [deg]" is elbow in degrees."""
+    """Return the name and the unit of a column: ("elbow", "deg") for "elbow [deg]"."""
     match = _UNIT_AT_END.match(title)
     if match is None:
         return title, ""
@@ -175,7 +175,7 @@ def _name_and_unit(title: str) -> tuple[str, str]:
 
 
 def _meaning(name: str, names: Mapping[str, Sequence[str]]) -> tuple[str, int] | None:
-    """Return the kind and the index of the coordinate that a column's name states, or None."""
+    """Return the kind (q, v or a) and the index of the coordinate in a column's name, or None."""
     for kind in "qv":
         if name in names[kind]:
             return kind, names[kind].index(name)
@@ -196,7 +196,7 @@ def _meaning(name: str, names: Mapping[str, Sequence[str]]) -> tuple[str, int] |
 
 
 def _time_factor(name: str, unit: str) -> float | None:
-    """Return the factor from a column's numbers to seconds, or None for a name that is not that of a time."""
+    """Return the factor from a column's numbers to seconds, or None if its name does not mean time."""
     lower = name.lower()
     match = _TIME_SUFFIX.match(lower)
     if lower not in _TIMES and match is not None and match["name"] in _TIMES:

@@ -35,7 +35,7 @@ class RobotChanges:
     __slots__ = ()
 
     def robot_at(self, t: float) -> Any:
-        """Return the robot at the time ``t`` [s], with the objects that it carries then: see `concatenate`."""
+        """Return the robot with the objects that it carries at the time ``t`` [s]: see `concatenate`."""
         path: Any = self
         begins = [section.start for section in path.sections]
         time = float(times_within("robot_at", t, begins[0], path.end_time, is_timed=path.is_timed))
@@ -43,14 +43,15 @@ class RobotChanges:
         return path.robot if section.robot is None else section.robot
 
     def for_robot(self, robot: RobotBase, *, prefix: str = "", others: Array | Self | None = None) -> Self:
-        """Return the motion as that of a ``robot`` with further joints, such as a cell of which an arm is a part.
+        """Return this motion as a motion of a ``robot`` with further joints, such as a cell that contains the arm.
 
-        A joint of this trajectory's robot has the name ``prefix + name`` in the other robot, and moves as here.  The
-        other joints rest at ``others``, (nq,) or a dict by joint, by default `Robot.neutral`.
+        A joint of this trajectory's robot has the name ``prefix + name`` in ``robot``, and moves as in this
+        trajectory.  All other joints rest at ``others``: a configuration (nq,) or a dict by joint, by default
+        `Robot.neutral`.
 
-        ``others`` may be a trajectory of the ``robot``: then the other joints, and those that rest here all the time,
-        move as there, at the same time.  Before its start and after its end each of both motions rests; `shifted`
-        delays one of them.  The objects that both hold belong to the robot.
+        ``others`` may also be a trajectory of ``robot``.  Then the other joints, and the joints that rest throughout
+        this trajectory, move as in ``others``, at the same time.  Before its start and after its end each motion
+        rests; `shifted` delays one of them.  The robot carries the objects that it holds in either motion.
 
         >>> import linkwork as lw
         >>> arm = lw.load("arm6")
@@ -63,9 +64,9 @@ class RobotChanges:
         >>> both(1.0).q.round(3).tolist()
         [0.1, 0.1, 0.1, 0.1, 0.1, 0.1, 0.05, 0.05, 0.05, 0.05, 0.05, 0.05]
 
-        Raises UnknownNameError for a joint that the robot does not have, ValueError for one of another type and for a
-        joint that moves in both motions, and TypeError for motions of floating and spherical joints along B-splines and
-        squads beside another motion.
+        Raises UnknownNameError for a joint that ``robot`` does not have, and ValueError for a joint of another type
+        and for a joint that moves in both motions. If ``others`` is a trajectory, raises TypeError for floating and
+        spherical joints that move along B-splines and squads.
         """
         path: Any = self
         if not isinstance(others, RobotChanges):
@@ -85,9 +86,9 @@ class RobotChanges:
     ) -> MotionClearance:
         """Return the least distance of collision shapes over all times, with the pair, the time and a lower bound.
 
-        The shapes are the robot's, and the obstacles of a ``scene``; ``pairs`` selects pairs of names, as in
-        `Robot.distances`.  Objects that are held belong to the robot: see `robot_at`.  Pairs of such an object count
-        while it is held.  The lower bound is proved for all times, also between the times that are checked.  It is at
+        The shapes are those of the robot, including objects that it holds (see `robot_at`), and the obstacles of a
+        ``scene``. ``pairs`` selects pairs of names, as in `Robot.distances`; pairs of an object count only while the
+        object is held.  The lower bound is proved for all times, also between the times that are checked.  It is at
         most ``tolerance`` [m] below the least distance, unless 400 000 configurations do not suffice: a tenth of the
         tolerance needs up to ten times as many.
 
@@ -111,7 +112,7 @@ class RobotChanges:
 
 
 def have_same_joints(first: Any, second: Any) -> bool:
-    """Return True if two robots differ in their links' content only: attached objects, loads, frames, shapes."""
+    """Return True if two robots have the same joints; attached objects, loads, frames and shapes may differ."""
     if first is None or second is None:
         return first is second
     return first == second or _joints(first.tree) == _joints(second.tree)
@@ -151,7 +152,7 @@ def refuse_changes(caller: str, trajectory: Any) -> None:
 
 
 def refuse_displaced_objects(first: Any, second: Any, tolerance: float) -> None:
-    """Raise ValueError if ``second`` picks up an object elsewhere than where ``first`` holds it last.
+    """Raise ValueError if ``second`` picks up an object at another pose than where ``first`` releases it.
 
     Objects are attached objects and links of mounted robots, with shapes.  Their poses in the world may differ by
     ``tolerance`` [m, rad], and at least by 1e-3.
@@ -188,7 +189,7 @@ def _shapes_by_section(trajectory: Any) -> list[tuple[Any, dict[str, Frame]]]:
 
 
 def _embedded_sections(trajectory: Any, robot: Any, prefix: str, others_at: Any) -> list[Section]:
-    """Return the sections of a trajectory as a motion of a larger robot, which has its joints with a prefix.
+    """Return the sections of a trajectory as a motion of a larger robot, in which joint names have a prefix.
 
     The other joints are at the configuration ``others_at`` (nq,).  Raises ValueError and UnknownNameError.
     """
@@ -207,7 +208,7 @@ def _embedded_sections(trajectory: Any, robot: Any, prefix: str, others_at: Any)
 
 
 def _indices_in(part: Any, robot: Any, prefix: str) -> tuple[np.ndarray, np.ndarray]:
-    """Return the indices of the coordinates of q and v of a part in those of a robot with its joints."""
+    """Return, for the coordinates of q and v of ``part``, their indices in q and v of the larger robot."""
     caller = "for_robot"
     small, large = part.tree, robot.tree
     of_q, of_v = np.empty(small.nq, dtype=int), np.empty(small.nv, dtype=int)
@@ -244,7 +245,7 @@ def _with_others(trajectory: Any, robot: Any, prefix: str, second: Any) -> list[
 
 
 def _prefix_remedy(small: Tree, prefix: str, known: Collection[str]) -> str:
-    """Return the advice to pass one of the prefixes that all joints of ``small`` have among names; "" if none fits."""
+    """Return advice to pass a prefix with which all joints of ``small`` are known; "" without one."""
     names = [body.joint_name for _, body in small.stacked()]
     ends = [name.removesuffix(names[0]) for name in known if name.endswith(names[0])]
     fitting = [x for x in ends if x != prefix and all(x + name in known for name in names)]

@@ -1,7 +1,8 @@
-"""Two motions of one robot at the same time, in which other joints move, as one motion.
+"""Two simultaneous motions of one robot, in which different joints move, joined to one motion.
 
-Both motions are polynomials of time between their knots.  Between the knots of both, the coordinates of each joint are
-those of the motion in which the joint moves.  Before its start and after its end a motion rests.
+Both motions are polynomials of time between their knots.  The knots of the result are those of both motions; each
+joint's polynomials are those of the motion in which the joint moves.  Before its start and after its end a motion
+rests.
 """
 
 from __future__ import annotations
@@ -29,7 +30,7 @@ _NEAR = 1e-12  # of the times: knots of both motions that are nearer to each oth
 
 
 class _Curve(NamedTuple):
-    """Polynomials c (m, nv, terms) on m segments; for joints without plain coordinates they begin at bases (m, nq)."""
+    """Polynomials c (m, nv, terms) on m segments; for joints without plain coordinates relative to bases (m, nq)."""
 
     base: np.ndarray
     c: np.ndarray
@@ -38,9 +39,9 @@ class _Curve(NamedTuple):
 def at_the_same_time(caller: str, first: Any, second: Any, robot: Any, of_first: np.ndarray | None) -> list[Section]:
     """Return the sections of the motion in which ``first`` and ``second``, motions of a ``robot``, run together.
 
-    A joint that rests in both stays where it is in ``first`` if the mask ``of_first`` (nv,) is True, else where it is
-    in ``second``; without a mask both must agree.  Raises ValueError for a joint that moves in both, and TypeError for
-    a joint whose curve is not a polynomial.
+    A joint that rests in both motions has its position in ``first`` if the mask ``of_first`` (nv,) is True, else its
+    position in ``second``; without a mask both positions must agree.  Raises ValueError for a joint that moves in both
+    motions, and TypeError for a joint whose curve is not a polynomial.
     """
     if first.is_timed != second.is_timed:
         raise ValueError(untimed(caller, first if not first.is_timed else second))
@@ -138,7 +139,7 @@ def _translations_apart(caller: str, paths: tuple[Any, Any], joints: list[JointS
 
 
 def _common_knots(start: float, end: float, times: np.ndarray) -> np.ndarray:
-    """Return ``start``, the ``times`` between both ends that are not near to another, and ``end``."""
+    """Return ``start``, the ``times`` between both ends without near duplicates, and ``end``."""
     times = np.unique(times)
     near = _NEAR * max(end - start, abs(start), abs(end))
     times = times[(times > start + near) & (times < end - near)]
@@ -147,7 +148,7 @@ def _common_knots(start: float, end: float, times: np.ndarray) -> np.ndarray:
 
 
 def _curve_between(caller: str, path: Any, knots: np.ndarray, joints: list[JointSlice], used: np.ndarray) -> _Curve:
-    """Return the curve of a motion on segments between knots, within one of its sections or beside all of them.
+    """Return the curve of a motion on segments between knots, within one of its sections or outside all of them.
 
     Only the joints that are ``used`` need to have polynomials.
     """

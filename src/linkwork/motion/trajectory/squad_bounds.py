@@ -1,17 +1,19 @@
-"""Bounds of the twist of a joint on a squad curve and of its derivatives, from inequalities between norms.
+"""Bounds of a joint's twist on a squad curve and of the twist's derivatives, from inequalities between norms.
 
 For a segment q(u) = a ⊕ f d, with a = q_i ⊕ u φ, b = s_i ⊕ u ψ, f = 2 u (1 − u) and d = b ⊖ a, the motion from a to b
-is R(u) = exp(−u φ) R(0) exp(u ψ).  Its twist w = ψ − Ad(R⁻¹) φ is rotated by ψ only, and |d|, an angle, changes at a
-rate of at most |w|:
+is R(u) = exp(−u φ) R(0) exp(u ψ).  Its twist w = ψ − Ad(R⁻¹) φ is only rotated by ψ, so |w| is constant, and |d|, an
+angle, changes at a rate of at most |w|:
 
     w' = w × ψ,   |w⁽ᵏ⁾| ≤ |ψ|ᵏ |w|,   d' = G(d) w,   G = Σ b_k ad_dᵏ = 1 + ad_d/2 + Σ B₂ₖ/(2k)! ad_d²ᵏ.
 
-The series of G with |b_k| instead of b_k, g(x) = 2 + x/2 − (x/2) cot(x/2), bounds G and its derivatives by those of
-g(|d|), at any angle below 2π.  The logarithm jumps at π, so there is no bound where an angle may reach it.
+The series of G with |b_k| instead of b_k is g(x) = 2 + x/2 − (x/2) cot(x/2).  g(|d|) and its derivatives are bounds of
+G and its derivatives, for any angle below 2π.  The logarithm jumps at π, so there is no bound where an angle may reach
+π.
 
 Bounds are on norms of vectors and of their derivatives (`NormBounds`).  Rotations do not change norms, so norms satisfy
-inequalities without rotations.  Norms of twists are pairs (angular, linear) = angular + ε linear with ε² = 0: the norm
-of x × y is at most the product of such numbers, and functions of twists follow as for other numbers.
+inequalities without rotations.  The norm of a twist is a dual number: angular norm + ε linear norm, with ε² = 0.  The
+norm of x × y is at most the product of these dual numbers, and functions of twists are bounded by functions of dual
+numbers.
 
 Sources: Shoemake, Quaternion calculus and fast animation, 1987; Iserles and others, Lie-group methods, Acta Numerica 9,
 2000 (the series of G); Solà, Deray and Atchuthan, A micro Lie theory for state estimation in robotics, 2018.
@@ -103,8 +105,8 @@ class SquadNormBounds:
     ) -> tuple[NormBounds, NormBounds]:
         """Return bounds of a joint's angular and linear velocity, and of their first ``order`` derivatives.
 
-        Each is for an interval of a segment, by its middle and half length. Bounds are infinite where the curve may
-        jump.
+        Each bound is for an interval of a segment, defined by its middle and half length. Bounds are infinite where
+        the curve may jump.
         """
         values = derivatives(self.c[segment], middle - self.knots[segment], order + 2)
         u, f = (interval_bounds([np.abs(x[:, k]) for x in values], half) for k in (0, 1))
@@ -130,7 +132,7 @@ class SquadNormBounds:
         return angular, linear
 
     def _between(self, segment: np.ndarray, u: np.ndarray, u_range: np.ndarray, psi: _Pair) -> tuple[_Pair, _Pair]:
-        """Return bounds on an interval of the norms of d = b(u) ⊖ a(u), and of the derivative of d by u as a twist w.
+        """Return bounds on an interval of the norms of d = b(u) ⊖ a(u) and of its derivative in u, as a twist w.
 
         a and b are the two geodesics of the quadrangle.
         """
@@ -160,7 +162,8 @@ class SquadNormBounds:
     def _origin(self, base: Any, inner: Any, phi: Any, psi: Any) -> list[list[Any]]:
         """Return the cubic in u (3, 4) of the origin's position x_a + f (x_b − x_a), with f = 2 u (1 − u).
 
-        x_a and x_b are its positions on the two geodesics of the quadrangle, on which it moves straight.
+        x_a and x_b are the origin's positions on the two geodesics of the quadrangle; the origin moves straight on
+        both.
         """
         at, to = self.coordinates.joint.X(base), self.coordinates.joint.X(inner)
         first = at.rotation @ self.coordinates.joint.twist(base, phi).linear
@@ -177,7 +180,7 @@ def _size(angular: np.ndarray, linear: np.ndarray, scale: float) -> _Pair:
 def _logarithm(d: _Pair, w: _Pair, psi: _Pair, u: NormBounds, order: int) -> _Jet:
     """Return bounds of d, the logarithm between two geodesics, and of its first ``order`` derivatives by time.
 
-    They follow from d' = G(d) w u' and w' = w × ψ u'.
+    The bounds follow from d' = G(d) w u' and w' = w × ψ u'.
     """
     twists, result = [w], [d]
     rates = _majorant(d.angular, order + 2)
@@ -281,7 +284,7 @@ def exponential_twist(turns: NormBounds, moves: NormBounds, order: int) -> tuple
 
 
 def _add(total: list[np.ndarray], factor: np.ndarray, polynomial: list[np.ndarray]) -> None:
-    """Add a factor times the integral of a polynomial to the polynomial ``total``, in its list."""
+    """Add a factor times the integral of a polynomial to the polynomial ``total``, in place."""
     while len(total) <= len(polynomial):
         total.append(np.zeros_like(factor))
     for power, x in enumerate(polynomial):
@@ -322,7 +325,8 @@ def product_twist(
 ) -> tuple[NormBounds, NormBounds]:
     """Return bounds of the twist of a product of poses X Y and of its derivatives, from bounds of X and Y.
 
-    ``before`` are those of X, ``factor`` those of Y; ``distance`` bounds the distance of Y's origin from X's.
+    ``before`` are bounds of X, ``factor`` bounds of Y; ``distance`` bounds the distance between the origins of X and X
+    Y.
     """
     w, u = factor
     if before is None:

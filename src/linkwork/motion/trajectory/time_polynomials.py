@@ -14,8 +14,8 @@ __all__ = ["polynomials_of"]
 def polynomials_of(section: Section) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Return a section as polynomials of time: times (m + 1,), coefficients (m, nv, terms), and a mask (nv,).
 
-    The coefficients are of the time since each segment began. The mask is True for coordinates whose polynomials are
-    the trajectory: those of joints with plain coordinates.
+    The polynomials are functions of the time since each segment began. The mask is True for joints with plain
+    coordinates, whose polynomials equal the trajectory.
     """
     space, name = section.space, section.kind.name
     plain = np.ones(space.nv, dtype=bool)
@@ -51,7 +51,7 @@ def polynomials_of(section: Section) -> tuple[np.ndarray, np.ndarray, np.ndarray
 def _squad_polynomials(section: Section) -> np.ndarray:
     """Return the cubics (segments, nv, 4) of squad curves in coordinates of a vector space.
 
-    In units u of a segment they are u φ + 2 u (1 − u) (d + u (ψ − φ)).
+    With u from 0 to 1 on a segment, the cubics are u φ + 2 u (1 − u) (d + u (ψ − φ)).
     """
     x = section.arrays
     d, closing = each(section.space.difference, x["base"], x["inner"]), x["inner_steps"] - x["steps"]

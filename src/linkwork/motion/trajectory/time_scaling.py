@@ -1,9 +1,10 @@
 """Time scaling of trajectories: retiming, path lengths, and constant speed.
 
-The length of a cell is Gauss's sum of the speed at eight points, halved until both halves together agree with it.  The
-time scaling by length has cubics with dt/ds = 1/speed at their ends, halved until the speed is accurate where its error
-is largest.  Where the trajectory rests for a moment, time grows as a root of the length, with infinite slope; there the
-last cubic is as short as 1e-9 of the whole length.
+The length of an interval of time is the integral of the speed by Gauss's quadrature with eight points.  An interval is
+halved until the sum of its halves agrees with its length.  The time scaling by length consists of cubics with
+dt/ds = 1/speed at their ends; intervals are halved until the speed is accurate where its error is largest.  Where the
+trajectory rests for a moment, time grows as a root of the length, with infinite slope; the last cubic before such a
+moment is only 1e-9 of the whole length long.
 """
 
 from __future__ import annotations
@@ -22,7 +23,7 @@ __all__ = ["clock_by_length", "clocked", "cubic_hermite", "length_of", "lengths_
 
 
 def monotone_clock(new: np.ndarray, old: np.ndarray) -> TimeScaling:
-    """Return the time scaling from new to old times: a monotone cubic between each two.
+    """Return the time scaling from new to old times: a monotone cubic between successive times.
 
     Source: Fritsch and Carlson, Monotone piecewise cubic interpolation, SIAM J. Numerical Analysis 17 (2), 1980, with
     the weighted harmonic means of Fritsch and Butland, 1984.
@@ -76,7 +77,7 @@ _WORST = 0.5 - 3.0**0.5 / 6.0  # of a cubic's length: where the error of its slo
 def speed_of(caller: str, trajectory: Any, weights: Any, frame: str | None) -> Speed:
     """Return the speed of a trajectory as a function of times, and of times inside of the segments to evaluate.
 
-    The speed is √(Σ w_j v_j²), or with a ``frame`` that of its origin in the world [m/s].
+    The speed is √(Σ w_j v_j²), or with a ``frame`` the speed of the frame's origin in the world [m/s].
     """
     robot = trajectory.robot
     if frame is None:
@@ -148,7 +149,7 @@ def _rates(speed: Speed, t: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
 def _cells(h: np.ndarray, begin: np.ndarray, end: np.ndarray, first: np.ndarray, last: np.ndarray) -> np.ndarray:
     """Return cubics (n, 4) of time by path length on intervals of lengths h, with slopes ``first`` and ``last``.
 
-    They run from time ``begin`` to ``end``.  For an infinite slope at one end they are parabolas.
+    The cubics run from time ``begin`` to ``end``.  For an infinite slope at one end they are parabolas.
     """
     mean = (end - begin) / h
     a = np.where(np.isfinite(first), first, np.where(np.isfinite(last), np.maximum(2.0 * mean - last, mean), mean))
@@ -158,7 +159,7 @@ def _cells(h: np.ndarray, begin: np.ndarray, end: np.ndarray, first: np.ndarray,
 
 
 def lengths_of(speed: Speed, times: np.ndarray, halved: bool = True) -> tuple[np.ndarray, np.ndarray]:
-    """Return times, among them ``times``, and the path lengths up to each.
+    """Return times that include ``times``, and the path length up to each time.
 
     If ``halved``, intervals are halved until their lengths are accurate.
     """

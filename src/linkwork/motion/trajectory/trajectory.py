@@ -55,11 +55,12 @@ class Trajectory(RobotChanges, TrajectoryOutput, metaclass=WithForeignNames):
     """A configuration as a function of time or path length, with its derivatives, of a robot or n plain coordinates.
 
     ``trajectory(t)`` returns q, v and a at one time or an array of times [s].  `Robot.spline`, `Robot.profile`,
-    `linkwork.motion.spline`, `linkwork.motion.profile` and the class methods here create trajectories.  A trajectory is
-    an immutable value: equal ones compare and hash equal, and it pickles.
+    `linkwork.motion.spline`, `linkwork.motion.profile` and the class methods here create trajectories.  A trajectory
+    is immutable and can be pickled; equal trajectories compare and hash equal.
 
-    The path of a planner is not timed (`is_timed`): its parameter is the path length [rad, m], in the place of time,
-    and v and a are derivatives by it.  `linkwork.motion.time_optimal`, `retimed` and `at_constant_speed` time it.
+    The path of a planner is not timed (`is_timed`): its parameter is the path length [rad, m] instead of time,
+    and v and a are derivatives with respect to the path length.  `linkwork.motion.time_optimal`, `retimed` and
+    `at_constant_speed` return the path with times.
 
     ``sections`` are the curves between jumps, in the order of time.
 
@@ -93,9 +94,9 @@ class Trajectory(RobotChanges, TrajectoryOutput, metaclass=WithForeignNames):
     ) -> Trajectory:
         """Create piecewise polynomials between times (n + 1,) [s].
 
-        ``coefficients`` (n, nv, terms) are lowest first, of powers of u, the time since each segment began [s]. If the
-        robot's configurations are not plain coordinates, ``base`` (n, nq) is required: q = base ⊕ Σ c_k u^k. For
-        others it is optional.
+        ``coefficients`` (n, nv, terms) are coefficients of powers of u, lowest first, where u is the time since each
+        segment began [s]. If the robot's configurations are not plain coordinates, ``base`` (n, nq) is required: q =
+        base ⊕ Σ c_k u^k. For plain coordinates ``base`` is optional.
         """
         return cls([polynomial_section(times, coefficients, robot, base)], robot)
 
@@ -114,10 +115,10 @@ class Trajectory(RobotChanges, TrajectoryOutput, metaclass=WithForeignNames):
         """Create piecewise polynomials with separate segments for each coordinate of v.
 
         Coordinate j has ``times[j]`` (n_j + 1,) [s] and ``coefficients[j]`` (n_j, terms), lowest first. q(t) = base ⊕
-        x(t) with x_j(t) = Σ c_k u^k, where u is the time since the segment began. The configuration is that of the
-        ``robot``, if there is one. ``base`` (nq,) is zero by default for plain coordinates. Unless ``start`` and
-        ``end`` are passed, all coordinates must begin at the same time and end at the same time, and so does the
-        trajectory. Outside its times a coordinate continues its first or last polynomial.
+        x(t) with x_j(t) = Σ c_k u^k, where u is the time since the segment began. If a ``robot`` is passed, q is a
+        configuration of the robot. ``base`` (nq,) is zero by default for plain coordinates. Unless ``start`` and
+        ``end`` of the trajectory are passed, all coordinates must begin at the same time and end at the same time.
+        Outside its times a coordinate continues along its first or last polynomial.
         """
         return cls([coordinate_section(times, coefficients, robot, base, start, end)], robot)
 
@@ -176,11 +177,10 @@ class Trajectory(RobotChanges, TrajectoryOutput, metaclass=WithForeignNames):
     def __call__(self, t: ArrayLike, *, outside: Outside = "raise", side: Side = "right") -> TrajectoryState:
         """Return q, v and a at one time or an array of times (...) [s].
 
-        Where v or a jumps, they are the values after the jump, with ``side="left"`` those before; at the end always
-        those before.
-        Times before the start and after the end raise ValueError.  With ``outside="hold"`` the trajectory rests there.
-        In a compiled function t may be a symbol, and then it always rests there.  Raises ValueError for non-finite
-        times.
+        Where v or a jumps, the values after the jump are returned, or with ``side="left"`` the values before it; at
+        the end always the values before it.  Times before the start and after the end raise ValueError; with
+        ``outside="hold"`` the trajectory rests at such times.  In a compiled function t may be a symbol; then the
+        trajectory always rests outside its times.  Raises ValueError for non-finite times.
         """
         if t.__class__ is np.ndarray and not t.ndim and t.dtype == np.float64:
             t = float(t)
@@ -195,7 +195,7 @@ class Trajectory(RobotChanges, TrajectoryOutput, metaclass=WithForeignNames):
     def jerk(self, t: ArrayLike, *, outside: Outside = "raise", side: Side = "right") -> np.ndarray:
         """Return the derivative of a at times t (...): (..., nv) [rad/s³, m/s³].
 
-        ``outside`` and ``side`` are as for a call.
+        ``outside`` and ``side`` have the meaning of the options of ``trajectory(t)``.
         """
         return cast(np.ndarray, self._at(t, 3, outside, side)[3])
 
@@ -244,10 +244,11 @@ class Trajectory(RobotChanges, TrajectoryOutput, metaclass=WithForeignNames):
     def extremes(self, order: int = 1) -> Extremes:
         """Return the lower and the upper bound of each coordinate: of q (order 0), v (1), a (2) or the jerk (3).
 
-        They are exact up to rounding where v is the rate of polynomials of time.  For spherical and floating joints v,
-        a and the jerk are certified, not sampled, and exceed the extremes by at most a share 1e-6 (jerk: 1e-3) of the
-        joint's largest value.  They are infinite without a known bound: for q that is not plain coordinates, and for
-        joints of a squad curve whose two geodesics come to an angle of π, where it may jump.
+        Bounds are exact up to rounding where v is the derivative of polynomials of time.  For spherical and floating
+        joints, bounds of v, a and the jerk are certified, not sampled.  They exceed the true extremes by at most a
+        fraction 1e-6 (jerk: 1e-3) of the joint's largest value.  Bounds are infinite where no bound is known: for q
+        that is not plain coordinates, and for joints on a squad curve whose two geodesics may differ by an angle of π,
+        where the curve may jump.
         """
         return extremes_of(self, order)
 
@@ -263,14 +264,14 @@ class Trajectory(RobotChanges, TrajectoryOutput, metaclass=WithForeignNames):
         """Return the smallest margin (nv,) to each limit over all times, negative where it is exceeded.
 
         Margins are based on `extremes`, not on samples.  Limits are ``lower`` and ``upper`` of q, ``velocity``,
-        ``acceleration`` and ``jerk``.  A limit is a number, an array with one for each coordinate, for v, a and the
-        jerk a pair (lower, upper) of these, or a dict of limits by joint.  They are the robot's by default, also for
-        joints that a dict leaves out; a dict of ``acceleration`` or ``jerk`` contains every joint of a robot without
-        such limits.  While an object is carried, they are those of the robot that carries it (`robot_at`).  The margin
-        is −inf without a known bound: for position limits of joints whose q̇ is not v, and as ``loops`` for each limit
-        of a joint that closes a loop.
+        ``acceleration`` and ``jerk``.  A limit is a number, an array with one number for each coordinate, a pair
+        (lower, upper) of these for v, a and the jerk, or a dict of limits by joint.  The default limits are the
+        robot's, also for joints that a dict leaves out.  If the robot has no limits of ``acceleration`` or ``jerk``,
+        the dict must contain every joint.  While the robot carries an object, the default limits are those of the
+        robot with the object (`robot_at`).  The margin is −inf without a known bound: for position limits of joints
+        whose q̇ is not v, and under the key ``loops`` for each limit of a joint that closes a loop.
 
-        Raises ValueError for limits of v, a and the jerk of a trajectory that is not timed; others are those of q.
+        A trajectory that is not timed has margins to limits of q only; other limits raise ValueError.
         """
         limits = {"velocity": velocity, "acceleration": acceleration, "jerk": jerk}
         if not self._timed:
@@ -305,7 +306,7 @@ class Trajectory(RobotChanges, TrajectoryOutput, metaclass=WithForeignNames):
     def sampled(self, dt: float | None = None, num_samples: int | None = None) -> tuple[np.ndarray, TrajectoryState]:
         """Return equally spaced times, including both ends, and the states at these times.
 
-        The step is about ``dt`` [s], or there are ``num_samples`` times.
+        The step is about ``dt`` [s], or the number of times is ``num_samples``.
         """
         count = sample_count("sampled", self.duration, dt, num_samples)
         times = np.linspace(self.start_time, self.end_time, count)
@@ -326,15 +327,15 @@ class Trajectory(RobotChanges, TrajectoryOutput, metaclass=WithForeignNames):
 
     @public(tolerance=non_negative)
     def concatenate(self, other: Trajectory, *, allow_jump: bool = False, tolerance: float = 1e-6) -> Trajectory:
-        """Return this trajectory followed by the other, which is shifted in time to begin at its end.
+        """Return this trajectory followed by ``other``, which is shifted in time to begin at this trajectory's end.
 
-        The other may be of the same robot with other attached objects and loads (`Robot.with_attached`,
-        `Robot.with_payload`): a pick and place is approach, carry and return.  `robot_at` returns the robot at a time,
-        and pictures show an object at rest before and after it is held.
+        The robot of ``other`` may have other attached objects and loads (`Robot.with_attached`, `Robot.with_payload`):
+        a pick and place consists of approach, carry and return.  `robot_at` returns the robot at a time, and pictures
+        show an object at rest before and after it is held.
 
-        Raises ValueError if q or v differs by more than ``tolerance`` [rad, m, rad/s, m/s] where they meet, and for an
-        object that the other picks up elsewhere than where it lies, by more than ``tolerance`` and 1e-3 [m, rad],
-        unless ``allow_jump``; and for a robot with other joints.
+        Raises ValueError for robots with different joints.  Unless ``allow_jump``, raises ValueError if q or v jumps
+        by more than ``tolerance`` [rad, m, rad/s, m/s] from one trajectory to the other.  Raises it, too, if ``other``
+        picks up an object at another pose than where it lies, by more than ``tolerance`` and 1e-3 [m, rad].
         """
         if not isinstance(other, Trajectory):
             remedy = "; pass its trajectory" if isinstance(getattr(other, "trajectory", None), Trajectory) else ""
@@ -367,16 +368,15 @@ class Trajectory(RobotChanges, TrajectoryOutput, metaclass=WithForeignNames):
     def retimed(self, times: ArrayLike | float) -> Trajectory:
         """Return the same path with other times: stretched by a factor, or with new times at the `knots`.
 
-        A path that is not timed is run through in ``times`` seconds for each unit of its length, or reaches its knots
-        at these times.
-        Between new times (n,) the time scaling is a monotone cubic (Fritsch and Carlson).  So v stays continuous, and a
-        may jump at knots.
+        For a path that is not timed, ``times`` is the number of seconds for each unit of its length, or the times at
+        its knots. Between new times (n,) the time scaling is a monotone cubic (Fritsch and Carlson).  So v stays
+        continuous, and a may jump at knots.
         """
         result = at_other_times(self, times)
         return self if result is self._sections and self._timed else Trajectory(result, self._robot)
 
     def path_length(self, *, weights: ArrayLike | None = None, frame: str | None = None) -> float:
-        """Return the path length: ∫ √(Σ w_j v_j²) dt, or that of a frame's origin in the world [m].
+        """Return the path length: ∫ √(Σ w_j v_j²) dt, or the length of the path of a frame's origin [m].
 
         ``weights`` (nv,) are 1 by default.
         """
@@ -385,11 +385,12 @@ class Trajectory(RobotChanges, TrajectoryOutput, metaclass=WithForeignNames):
     def at_constant_speed(
         self, speed: float = 1.0, *, weights: ArrayLike | None = None, frame: str | None = None
     ) -> Trajectory:
-        """Return the same path at constant speed, as in `path_length`; with speed 1, time is path length.
+        """Return the same path at constant ``speed`` (path length per second); with speed 1, time is path length.
 
         ``weights`` and ``frame`` define lengths, as in `path_length`. The relative error of the speed is 1e-7, except
-        very close to moments of rest; times of rest are left out.  v jumps only there and where it did before; a may
-        jump between cubics of the time scaling.  Raises ValueError for a trajectory of zero length.
+        very close to moments of rest; times of rest are left out.  v jumps only at these moments and where this
+        trajectory's v jumps; a may jump between cubics of the time scaling.  Raises ValueError for a trajectory of
+        zero length.
         """
         return Trajectory(at_one_speed(self, speed, weights, frame), self._robot)
 

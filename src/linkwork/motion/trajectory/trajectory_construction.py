@@ -79,7 +79,7 @@ def coordinate_section(
 def through_states(space: CurveSpace, t: np.ndarray, q: Rows, v: Rows, a: Rows) -> Section:
     """Return quintics through q (n, nq), v and a (n, nv) at times t (n,).
 
-    Two equal times have the states before and after a jump.
+    At a jump, a time occurs twice: with the state before and the state after the jump.
     """
     q = one_sign(space, q)
     begins = np.append(np.diff(t) > 0.0, True) if t.dtype != object else np.ones(len(t), dtype=bool)
@@ -101,7 +101,7 @@ def chained(sections: Iterable[Section], start: float) -> list[Section]:
 
 
 def refuse_jumps(first: Any, second: Any, name: Callable[[int], str], tolerance: float) -> None:
-    """Raise ValueError if q or v at the start of ``second`` differs from that at the end of ``first``.
+    """Raise ValueError if q or v at the start of ``second`` differs from q or v at the end of ``first``.
 
     Differences up to a tolerance are permitted; ``name`` returns the name of a coordinate of v.
     """
@@ -133,7 +133,7 @@ def at_other_times(trajectory: Any, times: Any) -> Sequence[Section]:
 
 
 def at_one_speed(trajectory: Any, speed: Any, weights: Any, frame: str | None) -> list[Section]:
-    """Return a trajectory's sections timed so that a speed is constant: that in joint space, or that of a frame."""
+    """Return a trajectory's sections timed so that the speed in joint space, or of a frame, is constant."""
     caller = "at_constant_speed"
     target = positive(caller, "speed", speed, symbols=False)
     knots = trajectory.knots

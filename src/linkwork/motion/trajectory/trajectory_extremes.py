@@ -3,14 +3,14 @@
 Coordinates that are polynomials of time have their extremes at the ends and at roots of their derivatives.
 
 Spherical and floating joints (`twisting_extremes`): on a segment q_i ⊕ p(t) the twist V of exp(s p) is 0 at s = 0 and
-grows along s by dV/ds = ṗ − p × V.  Its derivatives by time have equations of the same kind, and rotations do not
-change norms, so their norms are bounded by those of p's derivatives:
+grows along s by dV/ds = ṗ − p × V.  The time derivatives of V have equations of the same kind, and rotations do not
+change norms.  So the norms of these derivatives are bounded by the norms of p's derivatives:
 
     |ω⁽ᵏ⁾|(s) ≤ s |p⁽ᵏ⁺¹⁾| + Σ_{i = 1..k} C(k, i) |p⁽ⁱ⁾| ∫ |ω⁽ᵏ⁻ⁱ⁾| ds
 
 and likewise for the linear part.  Factors exp(w φ) of a product are included one after the other.  Intervals of time
-are halved until the value, its rate and the bound of the second derivative confine the maximum closely enough to an
-attained value.  Bounds are certified; they do not rely on samples.
+are halved until the bound of the maximum is close enough to an attained value; the bound uses the value, its first
+derivative, and a bound of the second derivative.  Bounds are certified; they do not rely on samples.
 """
 
 from __future__ import annotations
@@ -53,7 +53,7 @@ class _Bounds(NamedTuple):
 
 
 class Extremes(_Bounds):
-    """Lower and upper bounds of coordinates (nv,), in this order; the text is a table with names, units and times."""
+    """Lower and upper bounds of coordinates (nv,), in this order; prints as a table with names, units and times."""
 
     _trajectory: Any = None
     _order = 1
@@ -105,7 +105,7 @@ def _shown(x: float, least: float) -> str:
 
 
 def _times_of_maxima(trajectory: Any, order: int, sign: float) -> np.ndarray:
-    """Return the times (nv,) at which the coordinates of a derivative, times ``sign``, are largest.
+    """Return the times (nv,) at which ``sign`` times the coordinates of a derivative is largest.
 
     Each segment is sampled, and the largest value refined by golden-section search.
     """
@@ -195,10 +195,11 @@ def polynomial_extremes(h: np.ndarray, c: np.ndarray, order: int) -> tuple[np.nd
 
 
 def bernstein(c: np.ndarray) -> np.ndarray:
-    """Return the Bernstein control points (..., terms) of polynomials on [0, 1], whose values lie between these.
+    """Return the Bernstein control points (..., terms) of polynomials on [0, 1].
 
-    b_i = Σ_{k ≤ i} C(i, k) / C(d, k) c_k. Source: Farouki, The Bernstein polynomial basis: a centennial retrospective,
-    Computer Aided Geometric Design 29, 2012.
+    The values of a polynomial lie between its smallest and largest control point. b_i = Σ_{k ≤ i} C(i, k) / C(d, k)
+    c_k. Source: Farouki, The Bernstein polynomial basis: a centennial retrospective, Computer Aided Geometric Design
+    29, 2012.
     """
     d = c.shape[-1] - 1
     to = np.array([[comb(i, k) / comb(d, k) if k <= i else 0.0 for k in range(d + 1)] for i in range(d + 1)])
@@ -247,7 +248,8 @@ def margins_of(caller: str, trajectory: Any, limits: Mapping[str, Any]) -> dict[
 def _by_velocity(space: Any, limit: np.ndarray, no_limit: float) -> np.ndarray:
     """Return limits (nq,) of positions as an array by velocity coordinate (nv,); ``no_limit`` without a limit.
 
-    A coordinate that no velocity moves alone limits all velocities of its joint, whose bounds are unknown.
+    If no single velocity determines a coordinate of q, the coordinate's limit applies to all velocities of its joint,
+    whose bounds are unknown.
     """
     result = np.full(space.nv, no_limit)
     for coordinates in space.joints:
@@ -271,7 +273,7 @@ _CURVE_KINDS = ("retracted", "by_coordinate", "cumulative", "squad")
 def twisting_extremes(section: Section, coordinates: JointSlice, order: int) -> tuple[np.ndarray, np.ndarray] | None:
     """Return certified bounds (nv,) of a joint's v (order 1), a (2) or jerk (3).
 
-    None if no bound is known: for joints whose v is not a twist along fixed axes, and for other curves.
+    The result is None if no bound is known: for joints whose v is not a twist along fixed axes, and for other curves.
     """
     columns = _columns(coordinates)
     if columns is None or section.kind.name not in _CURVE_KINDS or order < 1:
@@ -317,7 +319,7 @@ def twisting_extremes(section: Section, coordinates: JointSlice, order: int) -> 
 def _columns(coordinates: JointSlice) -> list[bool] | None:
     """Return for each velocity coordinate of a joint True if it is angular, False if linear.
 
-    None if v is not a twist along fixed orthonormal axes.
+    The result is None if v is not a twist along fixed orthonormal axes.
     """
     if coordinates.joint.nv == 0 or not coordinates.joint.has_fixed_subspaces:
         return None
@@ -351,7 +353,7 @@ class _TwistNormBounds:
     ) -> tuple[NormBounds, NormBounds]:
         """Return bounds of a joint's angular and linear velocity, and of their first ``order`` derivatives.
 
-        Each is for an interval of a segment, by its middle and half length.
+        Each bound is for an interval of a segment, defined by its middle and half length.
         """
         values = derivatives(self.c[segment], middle - self.knots[segment], order + 2)
         if not self.cumulative:

@@ -105,12 +105,12 @@ def ros_message(
     ros_version: int,
     joints: Any = None,
 ) -> dict[str, Any]:
-    """Return a trajectory as a message of ROS, at its knots, at times (n,) [s], or at steps of 1/``rate``.
+    """Return a trajectory as a ROS message, sampled at its knots, at times (n,) [s], or in steps of 1/``rate``.
 
     The message has all joints, or those with the names ``joints``.
 
-    Velocities are left out if a position or velocity jumps at a time of the message, accelerations also if one of them
-    jumps.  Raises ValueError for a trajectory without times, TypeError without a robot.
+    Velocities are left out if a position or velocity jumps at a time of the message.  Accelerations are also left out
+    if an acceleration jumps.  Raises ValueError for a trajectory without times, TypeError without a robot.
     """
     integer(caller, "ros_version", ros_version, least=1, most=2)
     if message is not None:
@@ -149,7 +149,7 @@ def ros_message(
 def _load_message(cls: Any, where: Path, robot: Any, trusted: bool) -> Any:
     """Return the trajectory of a message, as ROS's controllers interpolate it.
 
-    Between points it is a quintic, a cubic without accelerations, and straight without velocities.
+    Between points the trajectory is a quintic; without accelerations a cubic, and without velocities a straight line.
     """
     root = read_document(where, Findings(), SCENE, trusted=trusted)
     if not is_message(root):
@@ -163,7 +163,10 @@ def _load_message(cls: Any, where: Path, robot: Any, trusted: bool) -> Any:
 def through_rows(
     cls: Any, caller: str, robot: Any, t: np.ndarray, q: np.ndarray, v: Any, a: Any, without_velocities: str
 ) -> Any:
-    """Return the trajectory through states: quintics, cubics without a, and a spline of a kind without v."""
+    """Return the trajectory through states: quintics, or cubics if a is None.
+
+    If v is None, the trajectory is a spline of the kind ``without_velocities``.
+    """
     if len(t) < 2:
         raise ValueError(f"{caller}: expected at least two points, got {len(t)}")
     if v is None:
@@ -250,7 +253,7 @@ def _load_arrays(cls: Any, where: Path, robot: Any) -> Any:
 
 
 def _carriers(reader: ArchiveReader, robot: Any, count: int) -> list[Any]:
-    """Return the robot of each of ``count`` sections that carries other objects than ``robot``, or None."""
+    """Return for each of ``count`` sections its robot, or None if it carries the same objects as ``robot``."""
     if "robots" not in reader.said:
         return [None] * count
     from linkwork.formats import parse_robot
@@ -315,7 +318,10 @@ _BESIDE = 2e-12  # of the times: so far from a jump its sides are chosen, as kno
 
 
 def _times_of_lines(trajectory: Any, times: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Return the times of a table's lines, and times inside of their segments: two lines where q, v or a jumps."""
+    """Return the times of a table's lines, and times inside of the adjacent segments.
+
+    A time at which q, v or a jumps has two lines.
+    """
     first, last = trajectory.start_time, trajectory.end_time
     near = _BESIDE * max(last - first, abs(first), abs(last))
     before, after = (np.clip(times + x, first, last) for x in (-near, near))
@@ -327,9 +333,9 @@ def _times_of_lines(trajectory: Any, times: np.ndarray) -> tuple[np.ndarray, np.
 
 
 def trajectory_table(caller: str, trajectory: Any, times: Any, both_sides: bool = False) -> StateTable:
-    """Return q, v and a at times (n,) [s], the knots if None.
+    """Return q, v and a at times (n,) [s], or at the knots if ``times`` is None.
 
-    With ``both_sides``, and at the knots, a time at which one of them jumps occurs twice.  Raises TypeError for a
+    With ``both_sides``, and at the knots, a time at which q, v or a jumps occurs twice.  Raises TypeError for a
     trajectory of symbols, ValueError for other times.
     """
     if any(section.is_symbolic for section in trajectory.sections):

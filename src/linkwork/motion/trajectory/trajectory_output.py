@@ -42,9 +42,9 @@ class TrajectoryOutput(Shown):
 
         ``.npz`` stores it exactly.  ``.csv`` has a header line and lines with q, v and a: one for each knot, or for
         each of ``samples`` equally spaced times.  With ``rate`` [1/s] the steps are exactly 1/``rate``, the last one
-        shorter.  Where q, v or a jumps it has two lines, before and after the jump.  Its first column is ``t``, or
-        ``length`` if the trajectory is not timed.  ``.yaml``, ``.yml`` and ``.json`` have a ``message`` of ROS, of the
-        ``ros_version`` 1 or 2, at the same times: see `to_ros`.
+        shorter.  Where q, v or a jumps there are two lines, before and after the jump.  The first column is ``t``, or
+        ``length`` if the trajectory is not timed.  ``.yaml``, ``.yml`` and ``.json`` files contain a ROS ``message``
+        for ``ros_version`` 1 or 2, at the same times: see `to_ros`.
         """
         save_trajectory(self, path, samples, rate, message, ros_version)
 
@@ -59,12 +59,12 @@ class TrajectoryOutput(Shown):
     ) -> dict[str, Any]:
         """Return a message of ROS as a dict: a JointTrajectory, or MoveIt's RobotTrajectory.
 
-        Way points are at ``times`` (n,) [s], by default the `knots`, or at steps of exactly 1/``rate`` [s], the last
-        one shorter.  Their times are relative to the start.  ``message`` is the type: by default a JointTrajectory, and
-        a RobotTrajectory for a robot with floating or planar joints.  Durations have the keys of ``ros_version``.
-        Velocities are left out if q or v jumps at a way point, accelerations also if a jumps: a controller then
-        interpolates by straight lines or cubics, as between these points.  ``joints`` are the names of the joints in
-        the message, in this order, such as those of one controller; by default all joints of the robot.
+        Way points are at ``times`` (n,) [s], by default the `knots`, or in steps of exactly 1/``rate`` [s]; the last
+        step may be shorter.  Their times are relative to the start.  ``message`` is the type: by default a
+        JointTrajectory, and a RobotTrajectory for a robot with floating or planar joints.  Durations have the keys of
+        ``ros_version``. Velocities are left out if q or v jumps at a way point, and accelerations also if a jumps.  A
+        controller then interpolates by straight lines or by cubics.  ``joints`` are the names of the joints in the
+        message, in this order, such as those of one controller; by default all joints of the robot.
 
         Raises TypeError for joints that the message does not have, by name, and for a trajectory without a robot;
         ValueError for one that is not timed; UnknownNameError for an unknown joint.
@@ -85,29 +85,30 @@ class TrajectoryOutput(Shown):
     ) -> Self:
         """Read a trajectory from the file ``path``; ``robot`` is required if the trajectory is of a robot.
 
-        The file is one that `save` wrote, a message of ROS (``.yaml``, ``.json``), or a recorded log (``.csv``): a
-        column for each coordinate of q, by its name, in any order, and optionally for those of v and a.  A log has a
-        column of time, or samples at a ``rate`` [1/s].  ``degrees`` is for angles of a log whose columns state no unit.
+        The file is one that `save` wrote, a ROS message (``.yaml``, ``.json``), or a recorded log (``.csv``).  A log
+        has a named column for each coordinate of q, in any order, and optionally for each coordinate of v and a.  It
+        has a column of time, or samples at a ``rate`` [1/s].  ``degrees`` applies to angles in columns without a unit.
         A `ModelWarning` names the columns that are not read.
 
         The trajectory has quintics through samples of q, v and a, and cubics through samples of q and v.  Samples of q
-        alone give a cubic spline for a log, and straight segments for a message of ROS.  ``trusted`` False reads YAML
-        in another process.  Raises ValueError for another file, and if the robot has other joints.
+        alone give a cubic spline for a log, and straight segments for a message of ROS.  With ``trusted=False`` YAML
+        is read in another process.  Raises ValueError for a file of another kind, and if the robot has other joints.
         """
         return cast(Self, load_trajectory(cls, path, robot, rate, degrees, trusted))
 
     def to_xarray(self, times: ArrayLike | None = None) -> Any:
         """Return q, v and a at times (n,) [s] as an `xarray.Dataset` with names of joints and units.
 
-        The default times are the `knots`, twice where q, v or a jumps.  It needs ``pip install "linkwork[xarray]"``.
+        The default times are the `knots`, twice where q, v or a jumps.  The method needs ``pip install
+        "linkwork[xarray]"``.
         """
         return trajectory_table("to_xarray", self, times).to_xarray()
 
     def to_pandas(self, times: ArrayLike | None = None) -> Any:
         """Return q, v and a at times (n,) [s], the `knots` by default, as a `pandas.DataFrame` with the index ``t``.
 
-        Knots where q, v or a jumps have two rows.  The index is ``length`` if the trajectory is not timed.
-        A column is named by quantity and element, such as ``q:elbow``; ``attrs["units"]`` has the units by column.  It
+        Knots where q, v or a jumps have two rows.  The index is ``length`` if the trajectory is not timed. A column is
+        named by quantity and element, such as ``q:elbow``; ``attrs["units"]`` has the unit of each column.  The method
         needs ``pip install "linkwork[xarray]"``.
         """
         return trajectory_table("to_pandas", self, times).to_pandas()
@@ -116,18 +117,19 @@ class TrajectoryOutput(Shown):
         """Write q, v and a at times (n,) [s], the `knots` by default, to the text file ``path`` with all digits.
 
         Knots where q, v or a jumps have two lines.
-        `load` reads it if its name ends with ``.csv``.
+        `load` reads the file if its name ends with ``.csv``.
         """
         trajectory_table("to_csv", self, times).to_csv(path)
 
     def plot(self, axes: Any = None, *, num_samples: int = 500, limits: Any = True, columns: int = 1) -> Any:
-        """Plot q, v, a and the jerk over time with matplotlib, and return the axes.
+        """Plot q, v, a and the jerk against time with matplotlib, and return the axes.
 
-        It needs ``pip install "linkwork[figures]"``.  Curves have ``num_samples`` points.  ``limits`` near the curves
-        are shaded: True for the robot's limits of position and velocity, False for none, or a dict of "position",
-        "velocity", "acceleration" and "jerk" in addition, each a number, an array, a pair (lower, upper) or a dict of
-        these by joint, as in `limit_margins`. With several ``columns`` coordinates are distributed over them.  New
-        axes are (rows, columns): a row for each quantity and unit, so four for revolute joints.
+        The method needs ``pip install "linkwork[figures]"``.  Curves have ``num_samples`` points.  Values beyond
+        ``limits`` are shaded: True means the robot's limits of position and velocity, and False no limits.  A dict
+        with keys "position", "velocity", "acceleration" and "jerk" adds further limits: each a number, an array, a
+        pair (lower, upper) or a dict of these by joint, as in `limit_margins`. Coordinates are distributed over
+        ``columns`` of axes.  New axes are an array (rows, columns) with a row for each quantity and unit: four rows
+        for revolute joints.
         """
         return plot_trajectory(self, axes, num_samples, limits, columns)
 
@@ -142,8 +144,9 @@ class TrajectoryOutput(Shown):
     ) -> Any:
         """Plot the paths of frame origins in space with matplotlib, and return the axes.
 
-        The default frame is the robot's last.  Paths have ``num_samples`` points.  With a ``scene`` its obstacles are
-        drawn.  The robot is drawn ``shapes`` times: at the end, where a dot marks the frame, and paler before.
+        The default is the robot's last frame.  Paths have ``num_samples`` points.  With a ``scene`` its obstacles are
+        drawn.  The robot is drawn ``shapes`` times: at the end, where a dot marks the frame, and in paler colours at
+        earlier times.
         """
         trajectory: Any = self
         q = trajectory.sampled(num_samples=num_samples)[1].q
@@ -159,9 +162,9 @@ class TrajectoryOutput(Shown):
     ) -> Any:
         """Return matplotlib's animation of the robot, at ``speed`` times real time, with ``rate`` frames a second.
 
-        Its ``save("motion.gif")`` writes it, ``to_jshtml()`` shows it in a notebook.  The paths of the origins of
-        ``frames`` are drawn; the ``axes`` are new ones by default.  A frame takes about 0.2 s of processor time;
-        `show` writes pages and films faster.
+        The animation's method ``save("motion.gif")`` writes a file, and ``to_jshtml()`` shows the animation in a
+        notebook.  The paths of the origins of ``frames`` are drawn; by default new ``axes`` are created.  A picture
+        needs about 0.2 s of processor time; `show` writes pages and films faster.
 
         Raises ValueError for a trajectory without a robot, and for speeds and rates that are not positive.
         """
@@ -180,11 +183,11 @@ class TrajectoryOutput(Shown):
     ) -> Any:
         """Show the robot along the trajectory, with a time bar and plots of q and v.
 
-        ``frames`` are shown as axes, with their paths, and ``scene`` by its obstacles.  ``ghosts`` is the number of
-        transparent copies along the motion, by default 6 in a picture without ``time``, else 0.  ``rate`` is the number
-        of frames a second, at most 5000 in all.  ``meshes`` are folders of mesh files, and ``title`` is that of the
-        page.  Returns the `linkwork.viewer.View` of a live page, or the path of a file; see `Robot.show` for the output
-        and the errors.
+        ``frames`` are shown as axes, with their paths; the obstacles of ``scene`` are shown, too.  ``ghosts`` is the
+        number of transparent copies along the motion, by default 6 in a picture without ``time``, else 0.  ``rate`` is
+        the number of frames a second, with at most 5000 frames in total.  ``meshes`` are folders of mesh files, and
+        ``title`` is the title of the page.  Returns the `linkwork.viewer.View` of a live page, or the path of a file;
+        see `Robot.show` for the output and the errors.
 
         Raises ValueError for a trajectory of plain coordinates, which has no robot.
         """
@@ -207,7 +210,7 @@ _MAX_KNOTS = 50  # vertical lines
 def plot_trajectory(trajectory: Any, axes: Any, n: int, limits: Any, columns: int) -> Any:
     """Return axes with plots of q, v, a and the jerk, one below the other, with limits shaded.
 
-    n is the number of times.  Each unit has axes of its own.  The coordinates are distributed over ``columns``.
+    n is the number of times.  Each unit has separate axes.  The coordinates are distributed over ``columns`` of axes.
     """
     columns = integer("plot", "columns", columns, least=1)
     known = _limits(trajectory, limits)
@@ -248,12 +251,12 @@ def plot_trajectory(trajectory: Any, axes: Any, n: int, limits: Any, columns: in
 def _together(
     label: str, names: list[str], units: Sequence[str], x: np.ndarray
 ) -> list[tuple[str, dict[str, np.ndarray], list[int]]]:
-    """Return one row of lines for all units, for axes that the caller passed."""
+    """Return a single row of curves for all units, if the caller passed axes."""
     return [(quantity_label(label, units), dict(zip(names, x.T, strict=True)), [*range(len(names))])]
 
 
 def _limits(trajectory: Any, value: Any) -> dict[int, tuple[np.ndarray, np.ndarray]]:
-    """Return the lower and upper limits of coordinates by order of the derivative, 0 for q.  Raises ValueError."""
+    """Return a dict from order of the derivative (0 for q) to lower and upper limits.  Raises ValueError."""
     robot = trajectory.robot
     if value is None or value is False:
         return {}

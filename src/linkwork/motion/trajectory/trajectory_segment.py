@@ -55,8 +55,8 @@ def _is_frozen(x: np.ndarray) -> bool:
 class Section:
     """A part of a trajectory: a curve, its time scaling, and the times between which it runs.
 
-    Its arrays are floats, or symbols while a function is traced.  ``robot`` is None for the trajectory's own
-    robot; otherwise it is that robot with the objects and loads that it carries in this section.
+    The arrays of a section are floats, or symbols while a function is traced.  ``robot`` is the robot with the objects
+    and loads that it carries in this section; None means the trajectory's robot.
     """
 
     __slots__ = ("_evaluators", "_padded", "_single", "arrays", "clock", "end", "kind", "robot", "space", "start")
@@ -92,7 +92,7 @@ class Section:
 
     @property
     def is_symbolic(self) -> bool:
-        """Return True if its arrays contain symbols."""
+        """Return True if the section's arrays contain symbols."""
         return any(x.dtype != np.float64 and is_traced(x) for x in self.arrays.values())
 
     # -- evaluation
@@ -109,7 +109,7 @@ class Section:
     def at_time(self, t: float) -> Any:
         """Return q, v and a at one time within the section, by a kernel for the segment that contains it.
 
-        None if the section has no such kernel.
+        The result is None if the section has no such kernel.
         """
         if self._single is None:
             self._single = self._single_evaluator()
@@ -137,8 +137,8 @@ class Section:
     def at(self, times: np.ndarray, order: int, hold: bool = False, inside: np.ndarray | None = None) -> Any:
         """Return q (..., nq) and its first ``order`` derivatives (..., nv) at times (...) within the section.
 
-        With ``hold`` other times are permitted; the section rests there.  ``inside`` (...) are times in the segments to
-        evaluate, which at a corner select one side.
+        With ``hold`` times outside the section are permitted; the section rests at such times.  ``inside`` (...) are
+        times inside the segments to evaluate; at a corner they select a side.
         """
         if hold:
             clipped = np.clip(times, self.start, self.end)
@@ -164,7 +164,7 @@ class Section:
         return kernel(times, *arrays.values(), *clocks.values())
 
     def _kernel_of(self, arrays: Mapping[str, Any], clocks: Mapping[str, Any], order: int) -> Any:
-        """Return the kernel for the segments of the curve and of its time scaling in arrays."""
+        """Return the kernel for arrays with the segments of the curve and of its time scaling."""
         ranks = 1, 2, self.arrays["starts"].ndim  # axes of the arrays of a time scaling
         shapes = tuple(x.shape[x.ndim - n :] for x, n in zip(clocks.values(), ranks, strict=False))
         return curve_kernel(self.space, self.kind, array_shapes(self.kind, arrays), shapes, order)
@@ -200,7 +200,7 @@ class Section:
         return [x.reshape(*times.shape, x.shape[1]) for x in result]
 
     def _gathered(self, arrays: list[np.ndarray], segments: np.ndarray) -> Iterator[_Part]:
-        """Yield for each block of times its slice, and the coefficients of the times' segments, in the same memory."""
+        """Yield for each block of times its slice and the coefficients of the times' segments; memory is reused."""
         buffers = [np.empty((min(_ROW_BLOCK, len(segments)), *x.shape[1:])) for x in arrays]
         for b in range(0, len(segments), _ROW_BLOCK):
             indices = segments[b : b + _ROW_BLOCK]
@@ -236,7 +236,7 @@ class Section:
         return any(n & (n - 1) for n in counts)
 
     def _rows(self, inside: np.ndarray) -> tuple[dict[str, Any], dict[str, Any]]:
-        """Return the arrays of the curve and its time scaling with one segment for each time, which contains it."""
+        """Return the arrays of the curve and its time scaling, with the segment that contains each time ``inside``."""
         t = np.clip(inside, self.start, self.end)
         index, n = self.segments_at(t), t.ndim
         result, clocks = {}, {}
@@ -271,7 +271,8 @@ class Section:
     def knots(self) -> np.ndarray:
         """Return the times between which the section is smooth, including both ends.
 
-        These are starts of segments of the curve, or of its time scaling.  They are two equal times for zero duration.
+        Knots are the starts of segments of the curve or of its time scaling.  A section of zero duration has two equal
+        knots.
         """
         times = np.unique(self.arrays["starts"] if self.clock is None else self.clock.starts)
         times = np.concatenate([[self.start], times[(times > self.start) & (times < self.end)], [self.end]])
@@ -283,7 +284,7 @@ class Section:
     # -- derived sections
 
     def part(self, start: float, end: float) -> Section:
-        """Return the section between two of its times, without later segments, so that it ends within its last one."""
+        """Return the section between two of its times, without the segments after the ``end``."""
         if self.clock is not None:
             return self._of(self.arrays, start, end, TimeScaling(*_clock_between(self.clock, start, end)))
         starts = self.arrays["starts"]
@@ -392,7 +393,7 @@ def _parts_of(clock: TimeScaling) -> tuple[Any, Any, Any]:
 
 
 def _segment_indices(starts: np.ndarray, s: np.ndarray) -> Any:
-    """Return the indices of the segments that contain parameters, with a last axis if coordinates have their own."""
+    """Return the indices of segments that contain parameters, with a last axis if coordinates differ in segments."""
     return (
         segment_indices(starts, s) if starts.ndim == 1 else np.stack([_segment_indices(x, s) for x in starts], axis=-1)
     )

@@ -1,8 +1,8 @@
 """Frontal elimination: block-banded symmetric equations with a border, one time step after the other.
 
-A window adds a dense matrix over the columns of its own steps and of the border.  So only a *front* has to be carried,
-the matrix over the newest steps and the border.  Window t is added, and step t − m, to which no later window adds, is
-eliminated from it,
+A window adds a dense matrix in the columns of its steps and of the border.  So only a *front* is stored: the matrix of
+the newest steps and the border.  The matrix of window t is added to the front.  Then step t − m, to which no later
+window adds, is eliminated from the front,
 
     F = (F₁₁ Wᵀ; W F₂₂),    F₁₁ = L Lᵀ,    Y = L⁻¹ Wᵀ,    F₂₂ − Yᵀ Y is the next front.
 
@@ -48,7 +48,7 @@ MIN_PIVOT = 1e-15  # relative to the pivot before elimination
 class WindowShare(NamedTuple):
     """Coefficients and right-hand sides that a window of steps adds to the equations.
 
-    Unknowns are numbered by their columns: those of step t, of step t − 1, ..., then those of the border.
+    The columns are the unknowns of step t, of step t − 1, ..., then those of the border.
     """
 
     blocks: Mapping[tuple[int, int], Any]  # of the lower triangle
@@ -60,7 +60,7 @@ class WindowShare(NamedTuple):
 class Eliminated(NamedTuple):
     """Result of an elimination: the factors of each step, for back substitution, and the equations of the border.
 
-    The unknowns of all steps are eliminated.  The remaining equations have the unknowns of the border only.
+    The unknowns of all steps are eliminated.  The remaining equations contain only the unknowns of the border.
     """
 
     steps: Any  # a tuple of arrays (T + m, ...): L (1/diagonal) (triangle), Y (width, m·width + border), y (width)
@@ -86,10 +86,10 @@ def eliminate(
 
     ``width`` is the number of unknowns of a step, ``depth`` the number of earlier steps in a window, and
     ``border_size`` the number of unknowns of the border.  ``added(input)`` returns the contribution of a window, with
-    empty ``rows``.  ``inputs`` have an entry for each of the ``windows``, then ``depth`` copies of the last one,
-    which add zero.  ``stored`` are further inputs of the windows, from `scan_storing`: then the call is
-    ``added(input, row)``.  ``floors`` (width) are added to the diagonal elements of a step.  In a trace, the factors
-    are stored for `substitute`.
+    empty ``rows``.  ``inputs`` have an entry for each of the ``windows``, then ``depth`` copies of the last entry,
+    which add zero. ``stored`` are further inputs of the windows, from `scan_storing`; with them ``added(input, row)``
+    is called.  ``floors`` (width) are added to the diagonal elements of a step.  In a trace, the factors are stored
+    for `substitute`.
     """
     block, size = depth * width, depth * width + border_size  # columns of the front, without and with the border
     triangle = [(i, j) for i in range(size) for j in range(i + 1)]
@@ -238,7 +238,8 @@ def eliminate_wide(
 ) -> Eliminated:
     """Return the same as `eliminate` for steps with many unknowns: each front is eliminated in loops, not unrolled.
 
-    The factors of each step are two arrays: U (width, columns) without its diagonal, and 1/diagonal (width,).
+    The factors of each step are two arrays: U (width, columns) without its diagonal, and the reciprocals (width,) of
+    the diagonal.
     """
     block = depth * width  # columns of the front without the border
     size, whole = block + border_size, block + width + border_size

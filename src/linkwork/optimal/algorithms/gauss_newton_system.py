@@ -136,11 +136,11 @@ class PathSweeps(PathSteps):
     ) -> tuple[Eliminated, Any, Any]:
         """Return the factors of H d = −g after elimination of all steps, the merit, and a number of components.
 
-        The number is that of the active components. H is the Gauss–Newton matrix of the merit, g its gradient, and d
-        the step of all unknowns. H's diagonal is multiplied by 1 + ``damping``, and ``floor`` is added to it, for
-        unknowns in their units. Second derivatives of terms of single steps times ``curvature`` (0 to 1) are added to
-        H, in a program of second order also those of terms of all steps. A component of an inequality or of a bounded
-        term is active if it is at a bound or beyond it.
+        H is the Gauss–Newton matrix of the merit, g its gradient, and d the step of all unknowns. H's diagonal is
+        multiplied by 1 + ``damping``, and ``floor`` is added to it, for unknowns in their units. Second derivatives of
+        terms of single steps, multiplied by ``curvature`` (0 to 1), are added to H; in a program of second order,
+        second derivatives of terms of all steps are added, too. The number is that of the active components: a
+        component of an inequality or of a bounded term is active if it is at a bound or beyond it.
         """
         program = self.program
         size = (program.depth + 1) * program.width
@@ -224,8 +224,8 @@ class PathSweeps(PathSteps):
     def moved(self, point: PathPoint, direction: Any, border: Sequence[Any], share: Any) -> PathPoint:
         """Return the path after a step of ``share`` times the Newton direction.
 
-        ``direction`` (T, width) is that of the steps, and ``border`` that of the path's parameters. Configurations
-        stay on their manifolds.
+        ``direction`` (T, width) is the Newton direction of the steps, and ``border`` that of the path's parameters.
+        Configurations stay on their manifolds.
         """
         program = self.program
         nv = program.tree.nv
@@ -247,8 +247,8 @@ class PathSweeps(PathSteps):
     def with_new_multipliers(self, duals: Duals, everywhere: Any, alone: Any, new: Sequence[Any]) -> tuple[Any, Any]:
         """Return the multipliers ``duals``, with new ones for selected constraints.
 
-        ``everywhere`` and ``alone`` are the new multipliers.  ``new`` has a flag for each constraint: True where they
-        replace the old ones.
+        ``everywhere`` and ``alone`` are the new multipliers.  ``new`` has a flag for each constraint: True where new
+        multipliers replace the old ones.
         """
         program = self.program
         new_of = dict(zip(program.hard, new, strict=True))
@@ -266,7 +266,7 @@ class PathSweeps(PathSteps):
         return rows, array(of_single) if of_single else duals.alone
 
     def lengths(self, point: PathPoint, direction: Any) -> tuple[Any, Any]:
-        """Return the largest change of a coordinate, in `PathProgram.units`, and of a variable along a direction.
+        """Return the largest change of a coordinate along a direction, in `PathProgram.units`, and that of a variable.
 
         The change of a variable u is relative to its size: |du| / (|u| + 0.1 of its unit).
         """

@@ -33,10 +33,10 @@ class JacobianCheck:
     """The largest difference between a feature's Jacobian and central differences of its values.
 
     ``where`` is the entry of the Jacobian at which the difference is largest: the name of its row, the number of steps
-    back (−1 for a parameter of the path), and the name of its column.  ``error`` is the absolute difference there, in
-    the unit of the row divided by the unit of the column, ``expected`` the central difference and ``got`` the entry of
-    the Jacobian.  ``scale`` is the largest absolute entry of the Jacobian, by central differences.  ``windows`` is the
-    number of random windows.
+    back (−1 for a parameter of the path), and the name of its column.  ``error`` is the absolute difference at this
+    entry, in the unit of the row divided by the unit of the column, ``expected`` the central difference and ``got``
+    the entry of the Jacobian.  ``scale`` is the largest absolute central difference.  ``windows`` is the number of
+    random windows.
     """
 
     feature: str
@@ -109,7 +109,7 @@ def jacobian_errors(
 ) -> Iterator[JacobianCheck]:
     """Yield the difference from central differences for each column of a Jacobian in one window.
 
-    ``scale`` of each is the largest absolute central difference of its column.
+    ``scale`` of each result is the largest absolute central difference of the column.
     """
     for back, name, column, plus, minus in sample.neighbours(feature.depth):
         high, low = (finite_values(feature, feature.values(side.window(), target)) for side in (plus, minus))

@@ -1,14 +1,16 @@
 """Augmented Lagrangian method for paths, with damped Gauss–Newton steps on the manifold and a line search.
 
 Each iteration solves (H + ν diag H) d = −g for all steps of the path and its parameters (`block_banded`), and moves
-along d as far as the merit, the augmented Lagrangian, decreases sufficiently.  ν grows if that is only a small part of
-d.  Near an optimum H includes second derivatives of terms of single steps; if H is not positive definite with them,
-they are omitted for some iterations.  A search of second order has those of all terms: their share in H halves while H
-is not positive definite, and grows again afterwards.  After short steps, multipliers of constraints whose
-violation has decreased are updated, and penalties of the others grow.  When steps are shorter than a tolerance and no
-constraint is violated, the gradient of the Lagrangian vanishes.
+along d as far as the merit, the augmented Lagrangian, decreases sufficiently.  The damping ν grows if this is only a
+small part of d.  Near an optimum H includes second derivatives of terms of single steps; if H is then not positive
+definite, these derivatives are omitted for some iterations.  A search of second order includes the second derivatives
+of all terms, multiplied by a factor.  This factor is halved while H is not positive definite, and grows again
+afterwards.  After short steps, multipliers of constraints whose violation has decreased are updated, and penalties of
+the other constraints grow.  The search ends when steps are shorter than a tolerance and no constraint is violated; then
+the gradient of the Lagrangian vanishes.
 
-Parameters stay within their bounds: a step that would leave them ends there, and the others are adapted.
+Parameters stay within their bounds: a step that would violate a bound ends at the bound, and the steps of the other
+parameters are adapted.
 
 Sources: Nocedal and Wright, Numerical Optimization, 2nd ed., 2006, chapters 3, 10 and 17; Birgin and Martínez,
 Practical Augmented Lagrangian Methods, 2014; Toussaint, A tutorial on Newton methods for constrained trajectory
@@ -80,7 +82,7 @@ _ENDLESS, _ENDLESS_STEPS = 1e8, 200.0  # in units of coordinates: steps without 
 
 
 class Tolerances(NamedTuple):
-    """Tolerances of a search: of the length of the last step, and of each constraint's violation."""
+    """Tolerances of a search: one for the length of the last step, and one for each constraint's violation."""
 
     step: Any  # [rad, m]
     violations: Any  # (constraints,)
@@ -108,7 +110,7 @@ class PathSearch(NamedTuple):
 
 
 class _Trial(NamedTuple):
-    """State of the line search: the next share of the step, and the best accepted one."""
+    """State of the line search: the next fraction of the step to try, and the best accepted fraction."""
 
     share: Any  # to try next
     failed: Any  # the shortest rejected share
@@ -134,7 +136,7 @@ def initial_search(point: PathPoint, duals: Duals, hard: int) -> PathSearch:
 def search(
     sweeps: PathSweeps, start: PathSearch, tolerances: Tolerances, budget: Any, max_iterations: int
 ) -> PathSearch:
-    """Return the state in which a search ends: with a final status, or after ``budget`` iterations.
+    """Return the state in which a search ends: with a final status, or after ``budget`` more iterations.
 
     ``max_iterations`` is the fixed limit of the compiled loop.
     """
@@ -306,9 +308,9 @@ def _iteration(sweeps: PathSweeps, state: PathSearch, tolerances: Tolerances) ->
 def _bend(
     second_order: bool, state: PathSearch, positive: Any, stable: Any, length: Any, iterations: Any
 ) -> tuple[Any, Any, Any]:
-    """Return the next shares of second derivatives, ``bent`` and ``usable``, and ``straight`` (see `PathSearch`).
+    """Return the next factors of second derivatives, ``bent`` and ``usable``, and ``straight`` (see `PathSearch`).
 
-    ``stable`` is true after a step without noticeable damping, of ``length``.
+    ``stable`` is true if the last step, which has size ``length``, was not noticeably damped.
     """
     failed = and_(lt(0.0, state.bent), not_(positive))
     if not second_order:

@@ -1,10 +1,11 @@
-"""KKT conditions of a path by step, and their derivatives, for the sensitivity of an optimum.
+"""KKT conditions of a path for each step, and their derivatives, for the sensitivity of an optimum.
 
 With the multipliers μ of constraints, an optimum has
 
     g = ∇f + Σ μ ∇c = 0,    c = 0 for active constraints,
 
-where f are costs and half the squares.  These hold for every problem nearby, so an input θ moves the optimum by
+where f are costs and half the squares.  The conditions hold for every problem nearby, so a change dθ of an input θ
+changes the optimum by dx and the multipliers by dμ:
 
     (H  Jᵀ; J  0) (dx; dμ) = −(∂g/∂θ; ∂c/∂θ) dθ,
 
@@ -40,32 +41,33 @@ class PathConditions:
 
     @property
     def size(self) -> int:
-        """Number of unknowns of a window: those of its steps, then the parameters of the path."""
+        """Number of unknowns of a window: the unknowns of its steps, then the parameters of the path."""
         program = self.sweeps.program
         return (program.depth + 1) * program.width + program.many
 
     def gradients(self, point: PathPoint, duals: Duals) -> dict[str, Any]:
         """Return the gradients g of the Lagrangian and the values c of the features, as a dict.
 
-        "first" and "second" are g and c by step, of the terms of all steps. "first0" and "second0" are those of the
-        first term of a single step, and so on.
+        "first" and "second" are g and c of the terms of all steps, with an entry for each step. "first0" and "second0"
+        are g and c of the first term of a single step, and so on.
         """
         return self._all(point, duals, self._gradient_terms)
 
     def hessians(self, point: PathPoint, duals: Duals) -> dict[str, Any]:
         """Return the Hessians H of the Lagrangian and the Jacobians J of the features, as a dict.
 
-        "first" and "second" are H and J by step, of the terms of all steps. "first0" and "second0" are those of the
-        first term of a single step, and so on. H is a lower triangle, row by row. Both have the columns of a window.
+        "first" and "second" are H and J of the terms of all steps, with an entry for each step. "first0" and "second0"
+        are H and J of the first term of a single step, and so on. H is stored as a lower triangle, row by row. H and J
+        have the columns of a window.
         """
         return self._all(point, duals, self._hessian_terms)
 
     def rows(self, point: PathPoint) -> dict[str, Any]:
         """Return the values and Jacobians of all constraints, as a dict of as few arrays as possible.
 
-        "values" (T, rows) and "jacobian" (T, rows · unknowns of a window) are those of the constraints of all steps,
-        one after the other, each Jacobian row by row.  "values_alone" (rows) and "jacobian_alone" (rows · unknowns of a
-        window) are those of the constraints of single steps.
+        "values" (T, rows) and "jacobian" (T, rows · unknowns of a window) belong to the constraints of all steps, one
+        after the other, each Jacobian row by row.  "values_alone" (rows) and "jacobian_alone" (rows · unknowns of a
+        window) belong to the constraints of single steps.
         """
         sweeps, program = self.sweeps, self.sweeps.program
         hard = set(program.hard)

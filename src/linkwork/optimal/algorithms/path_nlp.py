@@ -1,15 +1,15 @@
 """The nonlinear program of a trajectory problem: its structure for kernels, and the inputs of a call.
 
-The unknowns are a configuration and variables at each of T steps, and parameters of the whole path, of which the first
-are free durations.  The columns of a step are a tangent vector, then the variables.
+The unknowns are a configuration and variables at each of T steps, and parameters of the whole path; free durations are
+the first parameters.  The columns of a step are a tangent vector, then the variables.
 
 *The curve.*  The motion has a constant acceleration a_t in each step t, from T_t to T_{t+1} = T_t + τ_t: a quadratic
 B-spline, whose breaks are the ends of steps, and whose control points are
 
     the start at time 0,   q_{−1} = start ⊕ ½ τ_0 v_start at ½ τ_0,   q_t at T_{t+1} + ½ τ_{t+1},   q_{T−1} at the end.
 
-So q_{t−1} belongs to the middle of step t.  With the gaps g_t = ½ (τ_t + τ_{t+1}) between control points, ½ τ_t for the
-last step,
+So q_{t−1} belongs to the middle of step t.  The gaps between control points are g_t = ½ (τ_t + τ_{t+1}), and ½ τ_t for
+the last step.  With these gaps,
 
     v_t = (q_t ⊖ q_{t−1})/g_t   is the velocity at the end of step t,      a_t = (v_t − v_{t−1})/τ_t,
 
@@ -19,8 +19,8 @@ of control points.  A path without a start begins with its first control point q
 
 Source: de Boor, A Practical Guide to Splines, revised edition, Springer 2001, chapters IX to XI.
 
-Terms are features with a kind, scales and bounds.  A *weight* by step, an input of each call, is 0 where a term does
-not apply.  A term of a single step is evaluated only there.
+Terms are features with a kind, scales and bounds.  A term has a *weight* for each step, an input of each call, which is
+0 where the term does not apply.  A term of a single step is evaluated only at this step.
 """
 
 from __future__ import annotations
@@ -62,15 +62,15 @@ KINDS = ("cost", "least_squares", "equality", "inequality")
 class PathTerm:
     """A feature of a path that is minimised or constrained.
 
-    For the feature's values c and scales s, ``kind`` says what is done with them:
+    With the feature's values c and scales s, the ``kind`` means:
 
     - "cost": Σ s c is minimised;
     - "least_squares": ½ Σ (s c)² is minimised;
     - "equality": c = 0;
     - "inequality": c ≤ 0.
 
-    A ``bounded`` term has a lower and an upper bound for each component instead: a constraint keeps c within them, and
-    least squares minimise the excess over them.
+    A ``bounded`` term has a lower and an upper bound for each component: a constraint keeps c within the bounds, and
+    least squares minimise the excess over the bounds.
     """
 
     feature: Feature
@@ -117,7 +117,7 @@ class PathPoint(NamedTuple):
 
 @dataclass(frozen=True)
 class PathProgram:
-    """Structure of a trajectory problem: all that determines the code of its kernels, without numerical inputs."""
+    """Structure of a trajectory problem: the data that determine the code of its kernels, without numerical inputs."""
 
     tree: Tree
     steps: int
@@ -133,7 +133,7 @@ class PathProgram:
     second_order: bool = False  # equations have second derivatives of the terms of all steps
 
     def on(self, tree: Tree) -> PathProgram:
-        """Return the same program, in the same units, for the same robot with other parameter values, ``tree``."""
+        """Return the same program, in the same units, for ``tree``: the same robot with other parameter values."""
         program = replace(self, tree=tree)
         vars(program).update(units=self.units, variable_units=self.variable_units)
         return program
@@ -210,13 +210,13 @@ class PathProgram:
 
     @cached_property
     def partial_at_start(self) -> tuple[int, ...]:
-        """Indices of terms of which only the first components apply at the beginning of a path; empty with a start."""
+        """Indices of terms whose last components do not apply at the beginning of a path; empty with a start."""
         if self.started:
             return ()
         return tuple(k for k, term in enumerate(self.terms) if 0 < term.feature.rows_without_past < term.count)
 
     def counted(self, k: int, t: int) -> int:
-        """Return the number of components of term k that apply at step t; they are the first ones of the term."""
+        """Return the number of components of term k that apply at step t: always the first components."""
         term = self.terms[k]
         return term.feature.rows_without_past if k in self.partial_at_start and t < term.feature.depth else term.count
 
@@ -275,10 +275,10 @@ class PathProgram:
     def clocks(self, inputs: PathInputs) -> list[list[Any]]:
         """Return, for each step, the gaps and time steps of its window, its time, and their derivatives.
 
-        The list of step t begins with the gaps g_t, g_{t−1}, ... and the time steps τ_t, τ_{t−1}, ... of its window,
-        without a start their durations, which are zero at the beginning, and the time of q_t; these are the values for
-        free durations of zero.  The derivatives of each of these values
-        by the free durations follow, in the same order.
+        The list of step t begins with the gaps g_t, g_{t−1}, ... and the time steps τ_t, τ_{t−1}, ... of its window.
+        For a path without a start, the durations of the steps follow, which are zero at the beginning.  The next value
+        is the time of q_t.  All these are the values for free durations of zero.  The derivatives of each of these
+        values with respect to the free durations follow, in the same order.
         """
         T, first, zero = self.steps, first_step(self.steps, self.started), [0.0] * (1 + self.durations)
         if self.uniform:
@@ -314,7 +314,7 @@ class PathProgram:
     def past(self, start: Sequence[Any], rate: Sequence[Any], step: Any) -> list[list[Any]]:
         """Return the configurations before q_0, oldest first (depth, nq), for a start, its velocity and the first τ.
 
-        They are those of a motion with constant velocity: q_{−k} = start ⊕ (3/2 − k) τ v.
+        The motion before q_0 has constant velocity: q_{−k} = start ⊕ (3/2 − k) τ v.
         """
         ages = [k - 1.5 for k in range(self.depth, 0, -1)]
         return [integrate(self.tree, start, [-age * step * x for x in rate]) for age in ages]
@@ -330,7 +330,8 @@ def coordinate_units(tree: Tree) -> tuple[float, ...]:
 def length_unit(tree: Tree) -> float:
     """Return the power of 1000 that is nearest to the size of the links: 1 for robots in m, 1000 for robots in mm.
 
-    The size is the largest distance between joints, or radius of gyration about a joint.  It is 1 if unknown.
+    The size is the largest distance between joints, or the largest radius of gyration about a joint.  The result is 1
+    for an unknown size.
     """
     sizes = [0.0]
     for body in tree.bodies:
@@ -344,7 +345,7 @@ def length_unit(tree: Tree) -> float:
 
 
 def force_units(tree: Tree, units: Sequence[str]) -> list[float]:
-    """Return the unit of each force: the robot's weight for N, times its unit of length for N·m."""
+    """Return the unit of each force: the robot's weight for forces, and weight times unit of length for moments."""
     weight = robot_weight(tree)
     sizes = {"N": weight, "N·m": weight * length_unit(tree)}
     return [sizes.get(unit, 1.0) for unit in units]

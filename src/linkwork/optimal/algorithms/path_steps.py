@@ -1,4 +1,4 @@
-"""The steps of a path as inputs of scans: values by step, windows, and the terms of each."""
+"""The steps of a path as inputs of scans: the values, the window and the terms of each step."""
 
 from __future__ import annotations
 
@@ -72,7 +72,7 @@ class PathSteps:
 
     @property
     def _first_rates(self) -> list[Any]:
-        """Derivatives of the first time step τ by the free durations.
+        """Derivatives of the first time step τ with respect to the free durations.
 
         Time steps before the start have the same derivatives.
         """
@@ -89,7 +89,7 @@ class PathSteps:
     def _ages(self, t: int) -> list[float]:
         """Return, for each configuration of step t's window, the number of steps by which it precedes the start.
 
-        It is 0 for unknown configurations.
+        The number is 0 for configurations that are unknowns of the problem.
         """
         return [back - t - 1.5 if back > t else 0.0 for back in range(self.program.depth + 1)]
 
@@ -107,8 +107,8 @@ class PathSteps:
     def rows(self, point: PathPoint, duals: Duals | None) -> Any:
         """Return the data that a loop over the steps of the path reads: a dict of arrays with an entry for each step.
 
-        They are configurations, variables, times, weights and targets per step, as far as the problem has them.  With
-        ``duals``, they include multipliers.
+        The data are configurations, variables, times, weights and targets of each step, as far as the problem has
+        them.  With ``duals``, the data include multipliers.
         """
         program = self.program
         q, u = self._extended(point)
@@ -166,8 +166,8 @@ class PathSteps:
     def each(self, inputs: Mapping[str, Any], duals: Duals | None) -> list[TermRequest]:
         """Return the terms that apply to every step, each with the data to evaluate it at one step.
 
-        ``inputs`` are that step's entries of the arrays that the method `rows` returns. Weights, multipliers, and
-        targets that differ by step are read from them. ``duals`` has the penalties of hard constraints; without it
+        ``inputs`` are the step's entries of the arrays that `rows` returns. Weights, multipliers, and targets that
+        differ by step are read from ``inputs``. ``duals`` has the penalties of hard constraints; without ``duals``
         multipliers are 0 and penalties 1.
         """
         program = self.program

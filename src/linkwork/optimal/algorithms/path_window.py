@@ -28,14 +28,14 @@ Scalars = Sequence[Any]
 class PathWindow(WindowDynamics):
     """Window of successive steps t, t − 1, ... of a path, in which features are evaluated.
 
-    It has the configurations q_t, q_{t−1}, ... of a robot, each with its variables, and the path's parameters.
-    ``steps`` are the time steps τ_t, τ_{t−1}, ..., and ``gaps`` the times between successive configurations, which are
-    the time steps by default. ``durations`` are the time steps, but zero where a path without a start begins. Equal
-    intervals are one object. ``rates`` are the derivatives of each step's τ, and last of the time, by the path's
-    parameters: a dict of column -> rate, empty for fixed durations, one object for equal steps; ``gap_rates`` and
-    ``duration_rates`` are those of gaps and durations. For a path with an initial velocity and free durations, ``ages``
-    are the numbers of steps by which configurations precede the start, and ``retreat`` their derivatives per step by
-    each of the first parameters.
+    The window has the configurations q_t, q_{t−1}, ... of a robot, each with its variables, and the path's parameters.
+    ``steps`` are the time steps τ_t, τ_{t−1}, ..., and ``gaps`` the times between successive configurations, by
+    default equal to the time steps. ``durations`` are the time steps, but zero where a path without a start begins.
+    Equal intervals are the same object. ``rates`` are the derivatives of each step's τ, and last of the time, with
+    respect to the path's parameters: dicts from column to derivative, empty for fixed durations, and the same object
+    for equal steps. ``gap_rates`` and ``duration_rates`` are the derivatives of gaps and durations. For a path with an
+    initial velocity and free durations, ``ages`` are the numbers of steps by which configurations precede the start.
+    ``retreat`` are the derivatives of such a configuration, per step, with respect to each of the first parameters.
     """
 
     ages: Sequence[Any] = ()
@@ -230,7 +230,8 @@ class PathWindow(WindowDynamics):
     def derived(self, values: Callable[[Window], Scalars], depth: int) -> FeatureJacobian:
         """Return the values of a function of windows, and its Jacobian by dual numbers.
 
-        The Jacobian is by the tangent vectors and variables of ``depth`` + 1 steps, and by the path's parameters.
+        The Jacobian has columns for the tangent vectors and variables of ``depth`` + 1 steps, and for the path's
+        parameters.
         """
         width, after = self.width, (depth + 1) * self.width
         inputs: list[Any] = []

@@ -4,11 +4,11 @@ With the values c of a constraint, its scale s, multipliers λ and penalty ρ, i
 
     ½ ρ Σ r²,     r = y − clip(y, s l, s u),     y = s c + λ/ρ,
 
-with bounds l ≤ c ≤ u: 0 and 0 for an equality, −∞ and 0 for an inequality.  f = ρ r are its next multipliers.  Its
-gradient is s Jᵀ f, and where r is not zero, ρ s² JᵀJ approximates its Hessian.
+with bounds l ≤ c ≤ u: 0 and 0 for an equality, −∞ and 0 for an inequality.  The next multipliers are f = ρ r.  The
+gradient of the merit is s Jᵀ f, and where r is not zero, ρ s² JᵀJ approximates its Hessian.
 
-Columns are those of step t, of t − 1 ... t − depth, and the path's parameters.  A term that does not apply at a step
-contributes zero, also if its value there is NaN.
+Columns are the unknowns of steps t, t − 1, ..., t − depth, then the path's parameters.  A term that does not apply at a
+step contributes zero, even if its value is NaN.
 
 Source: Nocedal and Wright, Numerical Optimization, 2nd ed., 2006, chapters 10 and 17.
 """
@@ -45,14 +45,14 @@ class TermRequest:
     later: Any = 1.0  # 0 where components that depend on earlier steps do not apply
 
     def weight_of(self, row: int) -> Any:
-        """Return the weight of a component; 0 where it does not apply."""
+        """Return the weight of a component; 0 if the component does not apply."""
         always = self.later.__class__ is float and self.later > 0.0
         return self.weight if always or row < self.term.feature.rows_without_past else self.weight * self.later
 
 
 @dataclass
 class LocalTerms:
-    """Sum of the terms of one step: merit, its gradient, and the lower triangle of its Hessian, by column."""
+    """Sum of the terms of one step: merit, gradient, and lower triangle of the Hessian, as dicts by column."""
 
     gradient: dict[int, Any] = field(default_factory=dict)
     blocks: dict[tuple[int, int], Any] = field(default_factory=dict)
@@ -71,9 +71,9 @@ class LocalTerms:
 class LocalShare:
     """Contribution of a term at one step: merit, cost, largest violation, residual and next multipliers.
 
-    With multipliers λ, penalty ρ and next multipliers f, the residual is max |f − λ|/ρ.  For active components it is
-    the scaled violation, and for inactive ones the remaining multiplier divided by ρ.  It is zero if constraints are
-    satisfied and complementary to their multipliers.
+    With multipliers λ, penalty ρ and next multipliers f, the residual is max |f − λ|/ρ.  For an active component this
+    is the scaled violation, and for an inactive component the remaining multiplier divided by ρ.  The residual is zero
+    if constraints are satisfied and complementary to their multipliers.
     """
 
     merit: Any
@@ -107,7 +107,7 @@ def _excess(request: TermRequest, y: Any, row: int, scale: Any) -> tuple[Any, An
 def _shares(request: TermRequest, values: Scalars) -> tuple[LocalShare, list[tuple[Any, Any]]]:
     """Return the contribution of a term with these values, and the first and second derivative of its merit.
 
-    The derivatives are a pair for each component, by the component's value; the second one is that of Gauss–Newton.
+    Each component has a pair of derivatives with respect to its value; the second derivative is that of Gauss–Newton.
     """
     term, rho = request.term, request.penalty
     merit: Any = 0.0
@@ -165,8 +165,8 @@ def term_derivatives(
 ) -> None:
     """Add a term's merit, gradient and Gauss–Newton matrix to the sums of its step, ``terms``.
 
-    Second derivatives of the term's values are added as well: completely for costs, and multiplied by ``curvature``
-    for other terms, unless it is None.
+    Second derivatives of the term's values are added as well: completely for costs, and multiplied by ``curvature`` for
+    other terms (not at all if ``curvature`` is None).
     """
     jacobian = request.term.feature.exact_jacobian(w, request.target)
     share, rows = _shares(request, jacobian.values)

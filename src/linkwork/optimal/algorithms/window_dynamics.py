@@ -1,12 +1,12 @@
 """Dynamics of a window: joint forces by inverse dynamics with their Jacobians, power, momentum and energy.
 
-Joint forces of step t are those of its middle (Störmer-Verlet),
+Joint forces of step t are evaluated at its middle (Störmer-Verlet),
 
     τ_t = M(q) a_t + h(q, v̄) − Σ Jᵀ f_t,      q = q_{t−1},  v̄ = (v_t + v_{t−1})/2,
 
-since q_{t−1} belongs to the middle, v_{t−1} and v_t to both ends of the step.  Forces τ_t that are constant in each
-step move the robot along the path with an error of second order in the time step.  Contact forces f_t act in step t:
-the force that keeps a point fixed from q_{t−1} to q_t is part of τ_t.
+since q_{t−1} belongs to the middle of the step, and v_{t−1} and v_t belong to its ends.  Forces τ_t that are constant
+in each step move the robot along the path with an error of second order in the time step.  Contact forces f_t act in
+step t: the force that keeps a point fixed from q_{t−1} to q_t is part of τ_t.
 
 Sources: Hairer, Lubich and Wanner, Geometric numerical integration illustrated by the Störmer-Verlet method, Acta
 Numerica 12, 2003; Stewart and Trinkle, An implicit time-stepping scheme for rigid body dynamics, Int. J. Numerical
@@ -83,14 +83,14 @@ class WindowDynamics:
     def torque(self, passive: bool | None = None) -> list[Any]:
         """Return the joint forces τ_t (nv) [N·m, N] by inverse dynamics at (q_{t−1}, v̄, a_t).
 
-        v̄ is `mean_velocity`.  With ``passive`` they include damping, friction, springs and armature of joints.
+        v̄ is `mean_velocity`.  With ``passive`` the forces include damping, friction, springs and armature of joints.
         """
         return self._joint_forces(passive).torque(*self._midpoint_motion(), self._forces())
 
     def torque_jacobian(self, passive: bool | None = None, indices: Sequence[int] | None = None) -> FeatureJacobian:
         """Return the joint forces τ_t and their Jacobian, by the chain rule from inverse dynamics.
 
-        ``indices`` are those in τ of the joint forces to return, None for all.
+        ``indices`` are the indices in τ of the joint forces to return; None for all.
         """
         motion, forces, dynamics, n = (
             self._midpoint_motion(),
@@ -143,7 +143,7 @@ class WindowDynamics:
         return potential_energy(self.tree, self.end_configuration())
 
     def end_configuration(self) -> list[Any]:
-        """Return the configuration (nq) at the end of step t: that in its middle, moved by v_t in half of τ_t."""
+        """Return the configuration (nq) at the end of step t: q_{t−1} ⊕ ½ τ_t v_t, from the step's middle."""
         gap = self.end_gap
         return integrate(self.tree, self.configuration(1), [gap * x for x in self.velocity()])
 
@@ -188,9 +188,10 @@ def _summed(A: Matrix, B: Matrix) -> Matrix:
 
 
 class TorqueDerivatives(NamedTuple):
-    """Derivatives of joint forces τ: by q, v and a (nv × nv each), and by each contact's force.
+    """Derivatives of joint forces τ with respect to q, v and a (nv × nv each), and to each contact's force.
 
-    Derivatives by q are with respect to tangent vectors.  ``by_forces`` is a dict by name of the contact or constraint.
+    Derivatives with respect to q are taken along tangent vectors.  ``by_forces`` is a dict by name of the contact or
+    constraint.
     """
 
     by_q: Matrix
@@ -203,8 +204,8 @@ class TorqueDerivatives(NamedTuple):
 class JointForces:
     """Joint forces τ (nv) as a function of q, v, a, and the forces of contacts and constraints.
 
-    With ``passive`` they include damping, friction, springs and armature of joints.  Time-dependent constraints are
-    evaluated at ``time``.
+    With ``passive`` the joint forces include damping, friction, springs and armature of joints.  Time-dependent
+    constraints are evaluated at ``time`` [s].
     """
 
     tree: Tree
@@ -249,16 +250,16 @@ class JointForces:
     def curvature(
         self, q: Scalars, v: Scalars, a: Scalars, forces: Mapping[str, Scalars], weights: Scalars
     ) -> tuple[Matrix, ...]:
-        """Return the second derivatives of Σ wᵢ τᵢ by (q, q), (q, v), (v, v) and (q, a).
+        """Return the second derivatives of Σ wᵢ τᵢ with respect to (q, q), (q, v), (v, v) and (q, a).
 
-        τ is without constraint forces here.
+        τ does not include constraint forces.
         """
         return inverse_dynamics_hessian(self.tree, q, v, a, weights, self._wrenches(forces), self.passive)
 
     def force_curvature(self, q: Scalars, weights: Scalars) -> dict[str, Matrix]:
-        """Return the mixed second derivatives of Σ wᵢ τᵢ by a contact's force and q.
+        """Return the mixed second derivatives of Σ wᵢ τᵢ with respect to a contact's force and q.
 
-        They are a dict by name of the contact, (size, nv) each.
+        The result is a dict by name of the contact, with arrays (size, nv).
         """
         result = {}
         for contact in self._contacts:

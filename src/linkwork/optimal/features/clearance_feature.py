@@ -35,23 +35,23 @@ class Clearance(Feature):
         problem.add(lw.optimal.Clearance(scene, 0.02), "inequality")
         problem.add(lw.optimal.Clearance(scene=scene, pairs=[("hand", "table")], at_least=0.1), "inequality")
 
-    By default pairs are all of the robot's shapes with the scene's obstacles, and the robot's pairs of
-    `Robot.collision_pairs`.  ``pairs`` selects pairs by names.  ``per`` says how many components there are: "pair",
-    one for each pair; "link", one for each link, for its smallest distance (a pair of two links belongs to the outer
-    one); "robot", a single one, for the smooth minimum −log(Σ exp(−k d))/k of all distances, a lower bound of their
-    minimum, with ``sharpness`` k [1/m].
+    The default pairs are all of the robot's shapes with the scene's obstacles, and the pairs of
+    `Robot.collision_pairs`. ``pairs`` selects pairs by names.  ``per`` determines the components.  "pair" has a
+    component for each pair.  "link" has a component for each link, its smallest distance; a pair of two links counts
+    for the link farther from the root. "robot" has a single component: the smooth minimum −log(Σ exp(−k d))/k of all
+    distances, a lower bound of their minimum, with ``sharpness`` k [1/m].
 
     Pairs whose bounding spheres are farther apart than ``at_least`` + ``near`` use the distance of these spheres, a
     lower bound at a tenth of the cost; ``near=inf`` computes all distances.
 
-    With ``between`` = k, distances are also evaluated at k configurations between the step before and this one, at the
-    fractions 1/(k + 1), 2/(k + 1), ... of the shortest path between them.  At the first step of a path without a
+    With ``between`` = k, distances are also evaluated at k configurations between the previous step and this step, at
+    the fractions 1/(k + 1), 2/(k + 1), ... of the shortest path between them.  At the first step of a path without a
     start, distances are evaluated only at the step's own configuration.
 
     The scene is the feature's target, so a call may pass another scene of the same capacities, as an array that
     `target_for` returns.
 
-    ``name`` is that of its values in results.
+    ``name`` is the name of the values in results.
     """
 
     scene: Scene | None = field(default=None, compare=False)

@@ -1,4 +1,4 @@
-"""Constraints of a robot along a path: holonomic ones at every q_t, velocity constraints at the ends of steps.
+"""Constraints of a robot along a path: holonomic constraints at every q_t, velocity constraints at ends of steps.
 
 Velocity constraints A(q) v + σ(q, t) = 0 are evaluated at the end of step t, q = q_{t−1} ⊕ ½ τ_t v_t, with v_t.  So the
 error is of second order in the time step.
@@ -42,7 +42,7 @@ class _OfConstraint(Feature):
 class HolonomicFeature(_OfConstraint):
     """Error φ(q_t, t) of a holonomic constraint [m, rad]; zero where the constraint is satisfied.
 
-    ``name`` is that of its values in results.
+    ``name`` is the name of the values in results.
     """
 
     depth = 0
@@ -64,8 +64,8 @@ class HolonomicFeature(_OfConstraint):
     def jacobian(self, w: Window, target: Scalars) -> FeatureJacobian:
         """Return the values and a Jacobian that is exact at φ = 0.
 
-        The window w and ``target`` are those of `values`.  It is in closed form if the constraint has one.  A
-        time-dependent constraint of a path with parameters is differentiated automatically.
+        The window w and ``target`` are arguments of `values`.  The Jacobian is in closed form if the constraint has
+        one.  A time-dependent constraint of a path with parameters is differentiated automatically.
         """
         if self.constraint.time_dependent and w.parameter_count:
             return super().jacobian(w, target)
@@ -83,9 +83,9 @@ class HolonomicFeature(_OfConstraint):
 class VelocityConstraint(_OfConstraint):
     """Error A(q) v + σ of a velocity constraint [m/s, rad/s]; zero where the constraint is satisfied.
 
-    It is evaluated at the end of step t.
+    The error is evaluated at the end of step t.
 
-    ``name`` is that of its values in results.
+    ``name`` is the name of the values in results.
     """
 
     depth = 1

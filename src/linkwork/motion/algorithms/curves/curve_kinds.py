@@ -1,6 +1,7 @@
 """Kinds of curves on a manifold (`KINDS`), and the motion along a curve at a time, over any scalar.
 
-A kind states its arrays, and q at a parameter s, over any scalar.  u = s − s_i is the parameter within segment i.
+A kind defines its arrays, and the configuration q at a parameter s, over any scalar.  u = s − s_i is the parameter
+within segment i.
 
     polynomial:      q(s) = Σ c_k u^k, with the same segments for all coordinates
     retracted:       q(s) = q_i ⊕ Σ c_k u^k, from a configuration along the manifold
@@ -8,13 +9,14 @@ A kind states its arrays, and q at a parameter s, over any scalar.  u = s − s_
     cumulative:      q(s) = q_i ⊕ w_1(u) φ_1 ⊕ ... ⊕ w_k(u) φ_k, w_j polynomials
     squad:           a(u) = q_i ⊕ u φ_i,   b(u) = s_i ⊕ u ψ_i,   q(u) = a(u) ⊕ 2 u (1 − u) (b(u) ⊖ a(u)),   u in [0, 1]
 
-B-splines on a manifold are cumulative curves: φ_j leads from one control configuration to the next, and the weights are
-sums of basis functions.  In a space whose joints rotate and translate separately the displacements of origins add up in
-fixed axes (`CurveSpace.cumulative`).
+B-splines on a manifold are cumulative curves: φ_j leads from one control configuration to the next, and the weights
+are sums of basis functions.  In a space whose joints rotate and translate separately, the displacements of origins are
+added in fixed axes (`CurveSpace.cumulative`).
 
 Configuration, velocity, acceleration and jerk at a time (`curve_motion`): the parameter of the curve, s(t), and the
-curve, q(s), are computed with nested dual numbers of time, one for each derivative; then v is that of q̇, and its
-derivatives follow.  So they are the derivatives of q(t) up to rounding, on every manifold.
+curve, q(s), are computed with nested dual numbers of time, one level for each derivative.  v follows from q̇, and a
+and the jerk are the derivatives of v.  So v, a and the jerk equal the derivatives of q(t) up to rounding, on every
+manifold.
 
 Sources: Kim, Kim and Shin, A general construction scheme for unit quaternion curves with simple high order derivatives,
 SIGGRAPH 1995; Shoemake, Quaternion calculus and fast animation, SIGGRAPH course notes, 1987 (squads).
@@ -54,10 +56,11 @@ Arrays = Mapping[str, Any]
 class CurveKind:
     """A kind of curve.
 
-    ``arrays`` gives the shape of each array by words: "pieces" is the number of segments, "nq" and "nv" those of the
-    space, and other words are sizes that the arrays determine.  ``starts``, which every kind has, are the increasing
-    parameters s where segments begin.  ``q(space, arrays, s, segment)`` is the configuration at s.  The segment is its
-    index and its start, or a list of these for each coordinate.  ``powers`` names the array of polynomials of u.
+    ``arrays`` has the shape of each array, with names as sizes: "pieces" is the number of segments, "nq" and "nv" are
+    the sizes of the space, and other names are sizes that the arrays determine.  Every kind has an array ``starts``:
+    the increasing parameters s where segments begin.  ``q(space, arrays, s, segment)`` is the configuration at s,
+    where ``segment`` is a segment's index and start, or a list of such pairs, one for each coordinate.  ``powers``
+    names the array of coefficients of polynomials in u.
     """
 
     name: str
@@ -66,12 +69,12 @@ class CurveKind:
     powers: str | None = "coefficients"
 
     def segment_at(self, arrays: Arrays, at: Any) -> Any:
-        """Return the segment that contains a parameter."""
+        """Return the segment (index and start) that contains a parameter, or one segment for each coordinate."""
         starts = arrays["starts"]
         return [segment_index(x, at) for x in starts] if np.ndim(starts) > 1 else segment_index(starts, at)
 
     def segment_of(self, arrays: Arrays, index: Any) -> Any:
-        """Return the segment of an index, or of an index for each coordinate."""
+        """Return the segment with an index, or the segments with an index for each coordinate."""
         starts = arrays["starts"]
         if np.ndim(starts) > 1:
             return [(k, row(x, k)) for x, k in zip(starts, index, strict=True)]
@@ -193,9 +196,10 @@ KINDS = {kind.name: kind for kind in (POLYNOMIAL, RETRACTED, BY_COORDINATE, CUMU
 class TimeScaling:
     """A time scaling s(t) of a curve with parameter s, a polynomial s = Σ c_k (t − t_i)^k on each interval of time.
 
-    ``starts`` (n,) are the t_i, ``coefficients`` (n, terms) lowest first.  From t_i to t_{i+1} the motion is on the
-    curve's segment with index ``segments[i]``, whatever rounding of s may be.  ``segments`` is (n,), or (n, nv) for
-    curves whose coordinates have separate segments; None if s is the time of a trajectory.
+    ``starts`` (n,) are the t_i, and ``coefficients`` (n, terms) the c_k, lowest power first.  From t_i to t_{i+1} the
+    motion is on the curve's segment with index ``segments[i]``, even if rounding moves s out of this segment.
+    ``segments`` is (n,), or (n, nv) for curves whose coordinates have separate segments; None if s is the time of a
+    trajectory.
     """
 
     starts: Any
@@ -214,8 +218,8 @@ def curve_motion(
 ) -> list[list[Any]]:
     """Return q (nq) and its first ``order`` derivatives (nv), which are v, a and the jerk, at time t along a curve.
 
-    Without a clock the curve's parameter s is t.  Before the first of the ``ends`` [s] and after the second the curve
-    rests; without ends it continues.
+    Without a ``clock``, the curve's parameter s is t.  Before the first of the ``ends`` [s] and after the second, the
+    curve is at rest; without ``ends`` its first and last segments are extrapolated.
     """
     if ends is None:
         return _motion_on(space, kind, arrays, clock, t, order)
@@ -262,7 +266,7 @@ def motion_of(space: CurveSpace, q: Callable[[Any], list[Any]], at: Any, order: 
 
 
 def _without(x: Any, levels: Sequence[int]) -> Any:
-    """Return a scalar without the derivatives that its dual numbers of these levels have."""
+    """Return the real part of a scalar: its value without the dual parts of these levels of dual numbers."""
     for level in reversed(levels):
         x = parts(x, level)[0]
     return x

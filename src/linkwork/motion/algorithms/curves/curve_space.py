@@ -1,7 +1,6 @@
 """Spaces of curves: a robot's configuration manifold, joint by joint, or plain coordinates.
 
-A robot whose joints have plain coordinates, with v their rates, is a plain space, so the same code evaluates curves of
-all such robots.
+A robot is a plain space if v = q̇ for all joints; the same code evaluates curves of all such robots.
 """
 
 from __future__ import annotations
@@ -83,9 +82,10 @@ class JointSlice:
         return result
 
     def carried(self, q: Scalars, phi: Scalars, other: Scalars) -> list[Any]:
-        """Return the tangent vector at ``other`` that moves the origin as φ does at q, for joints that go straight.
+        """Return the tangent vector at ``other`` that translates the origin by the same vector as φ does at q.
 
-        The rotation vector of a joint whose v is its twist remains that of φ.
+        The function is for planar and floating joints that rotate and translate separately.  If the joint's v is its
+        twist, the rotation vector of φ is unchanged.
         """
         if not self.has_twist:
             straight = straight_motion_joint(self.joint)
@@ -152,8 +152,9 @@ class CurveSpace:
     def cumulative(self, q: Scalars, steps: Sequence[Scalars], weights: Sequence[Any]) -> list[Any]:
         """Return the configuration q ⊕ w_1 φ_1 ⊕ w_2 φ_2 ..., for ``weights`` w_j of ``steps`` φ_j (nv).
 
-        Each step leads from one control point to the next.  With ``apart`` the origin of a floating or planar joint is
-        at the sum of its position at q and w_j times its displacements between control points, whatever the rotation.
+        Each step leads from one control point to the next.  With ``apart``, the origin of a floating or planar joint
+        is at p + Σ w_j d_j, with its position p at q and its displacements d_j between control points; rotations do
+        not change it.
         """
         result = control = [*q]
         for phi, weight in zip(steps, weights, strict=True):
@@ -225,9 +226,9 @@ class CurveSpace:
         return result
 
     def step_rates(self, q: Scalars, phi: Scalars, v: Scalars, w: Scalars) -> list[Any]:
-        """Return the rate φ̇ with which q ⊕ φ moves at velocity w, while q moves at velocity v.
+        """Return the rate φ̇ (nv) for which q ⊕ φ moves at velocity w, while q moves at velocity v.
 
-        It holds for any tangent vector φ, also beyond half a revolution.
+        The rate is valid for any tangent vector φ, also beyond half a revolution.
         """
         end = self.integrate(q, phi)
         moving = seeded(q, self.q_dot(q, v))

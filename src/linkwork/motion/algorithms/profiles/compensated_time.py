@@ -1,8 +1,9 @@
 """Times as unevaluated sums of two floats, over any scalar, so that very short phases keep their lengths.
 
-A phase of 1e-12 s that ends after 2 s has no length in a time of one float, whose last digit is 4e-16 s; the sum of two
-has all digits.  Times are summed from both ends towards the longest phase, which absorbs rounding.  If two are in the
-wrong order because their first floats are equal, the span between is negative, and integrals over it are the same.
+A phase of 1e-12 s that ends after 2 s has no length in a time of one float, whose last digit is 4e-16 s; the sum of
+two has all digits.  Times are summed from both ends towards the longest phase, which absorbs rounding.  If two times
+are in the wrong order because their first floats are equal, the span between them is negative; integrals over it stay
+correct.
 
 Sources: Knuth, The Art of Computer Programming 2, section 4.2.2 (the error of a sum); Dekker, A floating-point
 technique for extending the available precision, 1971 (in three operations, if it is known which is larger).
@@ -42,12 +43,12 @@ class Instant(NamedTuple):
         return Instant(total, ((self.high - total) - span) + self.low)
 
     def until(self, later: Instant) -> Scalar:
-        """Return the span to another time."""
+        """Return the span [s] from this time to a ``later`` one."""
         return (later.high - self.high) + (later.low - self.low)
 
 
 def forward(spans: Sequence[Scalar]) -> list[Instant]:
-    """Return the end times of successive phases of these lengths, the first of which begins at 0."""
+    """Return the end times of successive phases with durations ``spans`` [s]; the first phase begins at 0."""
     result, now = [], Instant(0.0, 0.0)
     for k, span in enumerate(spans):
         now = now.after(span) if k else Instant(span, 0.0)
@@ -56,7 +57,7 @@ def forward(spans: Sequence[Scalar]) -> list[Instant]:
 
 
 def backward(spans: Sequence[Scalar], end: Scalar) -> list[Instant]:
-    """Return the begin times of successive phases of these lengths, the last of which ends at a time."""
+    """Return the begin times of successive phases with durations ``spans`` [s]; the last phase ends at ``end``."""
     result, now = [], Instant(end, 0.0)
     for span in reversed(spans):
         now = now.before(span)

@@ -1,11 +1,13 @@
 """Feasible durations of a jerk-limited motion of one joint, over any scalar.
 
-From (v0, a0) to (v1, a1) it takes at least T_v, for any displacement.  Longer durations exist up to T_x and from T_y
-on, if both accelerations have the same sign and the change from one to the other through zero does not fit in between.
-A duration fits a displacement d if d lies between the nearest and the farthest displacement of that duration
-(`jerk_limited_profile`).  Each boundary of the feasible durations is a root of one of the two, found by Newton's
-method: the rate of the displacement is known (`displacement_and_rate`), and decreases with the duration and then
-increases, so steps from the left do not skip a root.
+A motion from velocity and acceleration (v0, a0) to (v1, a1) takes at least T_v, for any displacement.  The durations
+between T_x and T_y are infeasible if a0 and a1 have the same sign and there is no time to change from a0 to a1 through
+zero.
+A duration is feasible for a displacement d if d lies between the smallest and the largest displacement of that duration
+(`jerk_limited_profile`).  At each boundary of the feasible durations, d equals the smallest or the largest
+displacement.  Newton's method computes these roots.  The derivative of the displacement with respect to the duration is
+known (`displacement_and_rate`); it first decreases with the duration and then increases, so steps from the left do not
+skip a root.
 """
 
 from __future__ import annotations
@@ -66,7 +68,7 @@ class DurationGap(NamedTuple):
 
 
 class ExtremeMotions(NamedTuple):
-    """The farthest and the nearest motion of one duration: those with the largest and the smallest displacement.
+    """The motions of one duration with the largest displacement (farthest) and with the smallest (nearest).
 
     ``near`` is stored as the farthest motion of the mirrored joint, and ``near_displacement`` is the displacement of
     the mirrored joint, which has the opposite sign.
@@ -96,10 +98,10 @@ def oriented_family(up: Scalar, ends: Ends, limits: JointBounds, lowest: Scalar,
 class Beginning(NamedTuple):
     """Start of the search for a joint's minimum duration between two states.
 
-    T is the minimum duration if the displacement is free. ``family`` has the farthest motions in the direction in
-    which the required displacement differs from that of the motion of duration T: those of the joint, or of the
-    mirrored joint. ``displacement`` is the required one, with the sign of this direction. ``gap`` is the interval of
-    durations without a motion.
+    T is the minimum duration if the displacement is free.  If the motion of duration T moves too little, ``family``
+    has the farthest motions of the joint, and ``displacement`` is the required displacement.  If it moves too far,
+    ``family`` has the farthest motions of the mirrored joint, and ``displacement`` has the opposite sign. ``gap`` is
+    the interval of durations without a motion.
     """
 
     T: Scalar
@@ -130,14 +132,14 @@ def _gains(ends: Ends, limits: JointBounds) -> Scalar:
 def estimate(result: Beginning) -> Scalar:
     """Return an estimate of the minimum duration of a motion, at least the minimum for a free displacement.
 
-    It is exact if the velocity reaches its limit. From rest to rest, it is also exact if the acceleration reaches both
-    of its limits A and B, or neither.
+    The estimate is exact if the velocity reaches its limit. From rest to rest, it is also exact if the acceleration
+    reaches both of its limits A and B, or neither.
 
     A farthest motion begins on the parabola v = c0 + a²/(2 Jp) and ends on the parabola v = c1 + a²/(2 Jp), with
     velocity v and acceleration a. Let T be its duration between the points with a = 0 on both parabolas. In this time
     its displacement exceeds T (c0 + c1)/2. With m = (1/Jp + 1/Jn)/2, the excess is estimated as T³/(32 m) if the
     acceleration is within its limits everywhere. Otherwise the estimate is for a velocity that rises with acceleration
-    A and falls with −B, where limited jerk makes the rise longer by the time m A and the fall by m B.
+    A and falls with −B. The limited jerk makes the rise longer by the time m A, and the fall longer by m B.
     """
     f, most = result.family, result.T
     _, A, B, up, _ = f.limits
@@ -161,7 +163,8 @@ def estimate(result: Beginning) -> Scalar:
 def least_duration(displacement: Scalar, ends: Ends, limits: JointBounds, lowest: Scalar, inverses: Inverses) -> Scalar:
     """Return the minimum duration of a motion with a given displacement between two states.
 
-    If it lies in a gap of durations, the result is the end of the gap, where the displacement may be infeasible.
+    If this duration lies in a gap of durations, the end of the gap is returned; the displacement may be infeasible
+    there.
     """
     result = beginning(displacement, ends, limits, lowest, inverses)
     return _search_result(_search(result.family, result.displacement, result.T), result.gap, result.T)
@@ -233,10 +236,11 @@ def fits_with_rest(
 ) -> tuple[Scalar, Phases, Scalar]:
     """Return a condition, an extreme motion of duration T, and the displacement of this motion.
 
-    The condition is true if ``displacement`` is feasible in a time T with time to rest.
+    The condition is true if ``displacement`` is feasible in a time T with a phase at rest.
 
-    The extreme motion is the farthest one in the direction in which the required displacement differs from that of the
-    motion that rests: the joint's own if ``up``, else that of the mirrored joint, with the mirrored displacement.
+    If ``up``, the required displacement is more than that of the motion with a rest, and the extreme motion is the
+    joint's farthest motion.  Otherwise it is the farthest motion of the mirrored joint, with the mirrored
+    displacement.
     """
     family = oriented_family(up, ends, limits, lowest, inverses)
     result = phases(family, T)
@@ -279,8 +283,8 @@ def first_fitting(
 class _Search(NamedTuple):
     """Search by Newton's method for the first duration at which a joint's farthest motion has a displacement.
 
-    ``start`` is the initial guess of the duration, ``low`` and ``high`` bound it, and ``waits`` is False if T fits
-    already.
+    ``start`` is the initial guess of the duration, and ``low`` and ``high`` are its bounds.  ``waits`` is False if the
+    duration T from which the search begins is already feasible.
     """
 
     displacement: Scalar
@@ -329,7 +333,7 @@ def _noise(f: Family, displacement: Scalar, T: Scalar) -> Scalar:
 def _guess(f: Family, missing: Scalar, rate: Scalar) -> Scalar:
     """Return an estimate of the time by which a motion must be longer to gain the missing displacement.
 
-    ``rate`` is the derivative of the displacement by the duration.
+    ``rate`` is the derivative of the displacement with respect to the duration.
     """
     _, A, B, _, _ = f.limits
     m = f.inverses.m
@@ -349,8 +353,8 @@ def _start_and_bounds(
 
     The method searches for the first duration from T on at which the farthest motion in ``f`` has the
     ``displacement``. ``result`` is the farthest motion of duration T. Its displacement is too small by ``missing``,
-    and ``rate`` is the derivative of its displacement by the duration. ``guess`` is an estimate of the time that must
-    be added to T.
+    and ``rate`` is the derivative of its displacement with respect to the duration. ``guess`` is an estimate of the
+    time that must be added to T.
     """
     cruising = displacement >= f.d_flat
     limit = fmax(f.T_flat, T)
@@ -380,7 +384,7 @@ def _newton(s: _Search, T: Scalar, low: Scalar, high: Scalar, active: Scalar) ->
 
 
 def _step(f: Family, at_T: Phases, missing: Scalar, rate: Scalar) -> Scalar:
-    """Return Newton's step of the duration, with a second-order term where the rate changes little."""
+    """Return Newton's step of the duration, with a second-order term if the displacement's rate changes little."""
     each = 1.0 / fmax(rate, 1e-60)
     straight = missing * each
     bent = 0.5 * straight * each * rate_derivative(f, at_T)

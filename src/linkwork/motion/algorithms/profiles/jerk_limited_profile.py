@@ -1,15 +1,17 @@
 """Jerk-limited motions of one joint from state to state, by their duration, over any scalar.
 
 For a duration T the motions within limits form a convex set (all limits are linear in the acceleration as a function of
-time), and the displacement is linear on it.  So the displacements that take exactly T form an interval, between the
-farthest and the nearest motion.  The farthest has jerk up, then down, then up, with plateaus where acceleration or
-velocity meet their limits; it follows from T by square roots.  With α the acceleration:
+time), and the displacement is a linear function on this set.  So the displacements of motions of duration T form an
+interval, from that of the nearest motion to that of the farthest.  The farthest motion has positive, then negative,
+then positive jerk, with plateaus where acceleration or velocity reach their limits; its formulas contain only square
+roots.  With α the acceleration:
 
     up:    v = c0 + α²/(2 Jp) at the beginning,  v = c1 + α²/(2 Jp) at the end
     down:  v = c − α²/(2 Jn)                      in between, from a peak to a trough
 
 Its displacement grows with the duration at the rate H = c − peak·trough/(2 Jn) (the Hamiltonian, which is constant
-along it).  The nearest motion is that of the mirrored joint.  docs/algorithms/profiles.md has the derivations.
+along it).  The nearest motion is the farthest motion of the mirrored joint.  docs/algorithms/profiles.md has the
+derivations.
 
 Mixtures of two motions as polynomial segments, over any scalar.
 """
@@ -56,8 +58,8 @@ class Ends(NamedTuple):
 class JointBounds(NamedTuple):
     """Limits of one joint, as magnitudes.
 
-    V is the limit of the upward velocity; A and B are those of the acceleration upwards and downwards.  ``up`` and
-    ``down`` are the reciprocals of the limits of jerk upwards and downwards.
+    V is the limit of the upward velocity; A and B are the limits of the upward and the downward acceleration.  ``up``
+    and ``down`` are the reciprocals of the limits of jerk upwards and downwards.
     """
 
     V: Scalar
@@ -70,8 +72,8 @@ class JointBounds(NamedTuple):
 class Inverses(NamedTuple):
     """Quantities derived from a joint's limits.
 
-    m = (1/Jp + 1/Jn)/2: v changes by m α² when the acceleration goes from 0 to α and back.  The others are 1/m, 1/(A +
-    B), 1/A and 1/B.
+    m = (1/Jp + 1/Jn)/2, with the limits of jerk Jp upwards and Jn downwards: v changes by m α² when the acceleration
+    goes from 0 to α and back.  The other fields are 1/m, 1/(A + B), 1/A and 1/B, with A and B of `JointBounds`.
     """
 
     m: Scalar
@@ -92,7 +94,7 @@ class Inverses(NamedTuple):
 
 
 class Family(NamedTuple):
-    """Motions of one joint between two states that move farthest: for each duration, that of largest displacement."""
+    """Farthest motions of one joint between two states: the motion of largest displacement for each duration."""
 
     ends: Ends
     limits: JointBounds
@@ -108,10 +110,10 @@ class Family(NamedTuple):
 
 
 class Phases(NamedTuple):
-    """A motion by the peak and the trough of its acceleration, and by the times spent at its limits.
+    """A motion, defined by the peak and the trough of its acceleration and by the durations of its plateaus.
 
-    The times are those at the peak, at the trough, and at the limit of velocity. c is the velocity at acceleration 0
-    on the parabola v = c − a²/(2 Jn) from the peak to the trough.
+    The durations are those of the plateaus at the peak, at the trough, and at the limit of velocity. c is the velocity
+    at acceleration 0 on the parabola v = c − a²/(2 Jn) from the peak to the trough.
     """
 
     peak: Scalar
@@ -132,7 +134,7 @@ def mirrored(ends: Ends, limits: JointBounds, lowest: Scalar) -> tuple[Ends, Joi
 
 
 def family_of(ends: Ends, limits: JointBounds, inverses: Inverses | None = None) -> Family:
-    """Return the motions between two states that move farthest: for each duration, that of largest displacement."""
+    """Return the farthest motions between two states: the motion of largest displacement for each duration."""
     v0, a0, v1, a1 = ends
     V, A, B, up, _ = limits
     inverses = inverses or Inverses.of(limits)
@@ -150,7 +152,7 @@ def family_of(ends: Ends, limits: JointBounds, inverses: Inverses | None = None)
 
 
 def _towards(gain: Scalar, most: Scalar, by_most: Scalar, inverses: Inverses) -> tuple[Scalar, Scalar]:
-    """Return the peak acceleration and the time at it, for a velocity gain with acceleration from 0 to 0.
+    """Return the peak acceleration and the time at this peak, for a velocity gain from acceleration 0 to 0.
 
     ``most`` is the limit of acceleration and ``by_most`` its reciprocal.
     """
@@ -161,7 +163,7 @@ def _towards(gain: Scalar, most: Scalar, by_most: Scalar, inverses: Inverses) ->
 def phases(f: Family, T: Scalar) -> Phases:
     """Return the motion of largest displacement among the motions between the two states that take time T.
 
-    If no motion takes T, the result satisfies the formulas but is not a possible motion.
+    If no motion has the duration T, the result satisfies the formulas but is not a possible motion.
     """
     V, A, B, up, _ = f.limits
     m, inverse, each, _, _ = f.inverses
@@ -188,13 +190,16 @@ def phases(f: Family, T: Scalar) -> Phases:
 
 
 def displacement_and_rate(f: Family, result: Phases) -> tuple[Scalar, Scalar]:
-    """Return the displacement of a motion, and its derivative by the duration."""
+    """Return the displacement of a motion, and its derivative with respect to the duration."""
     rate = where(result.at_speed > 0.0, f.limits.V, result.c - 0.5 * f.limits.down * result.peak * result.trough)
     return _displacement(f, result), rate
 
 
 def rate_derivative(f: Family, result: Phases) -> Scalar:
-    """Return the second derivative of the displacement by the duration: 0 where the velocity is at its limit."""
+    """Return the second derivative of the displacement with respect to the duration.
+
+    It is 0 if the velocity reaches its limit.
+    """
     p, r, at_peak, at_trough, at_speed, _ = result
     m, inverse, each, _, _ = f.inverses
     high, low = at_peak > 0.0, at_trough > 0.0
@@ -222,8 +227,9 @@ _PURE = 1e-14  # shares of a mixture that are nearer to 0 or 1 are rounded
 class Profile(NamedTuple):
     """A motion of n joints as piecewise polynomials.
 
-    ``durations`` (n) are in [s].  ``times`` (n, segments + 1) are the ends of each joint's segments; ``coefficients``
-    (n, segments, terms) are those of q by the time since a segment began, lowest first.  ``status`` is 0 for a motion.
+    ``durations`` (n) are in [s].  ``times`` (n, segments + 1) are the ends of each joint's segments.  ``coefficients``
+    (n, segments, terms) are the coefficients of q as a polynomial of the time since the segment began, lowest power
+    first.  ``status`` is 0 if there is a motion.
     """
 
     durations: list[Scalar]
@@ -245,8 +251,9 @@ def segments_of(
 ) -> list[list[Scalar]]:
     """Return the coefficients of q on segments of constant jerk, from an initial state q, v, a.
 
-    Jerks are clipped to ``most`` up and down: segments of no duration, where several change together in any order, may
-    exceed it.  Accelerations that cancel up to rounding are 0: over a long cruise the rest would matter.
+    Jerks are clipped to ±``most``: several changes of jerk at one time may sum up to more on a segment of zero
+    duration. Accelerations that cancel up to rounding are set to 0, because a long cruise would integrate the rounding
+    error.
     """
     up, down = (x * (1.0 / 6.0) for x in most)
     result, peak = [], fabs(a)

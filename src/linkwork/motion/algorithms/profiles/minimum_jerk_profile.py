@@ -53,9 +53,10 @@ def minimum_jerk(
 ) -> Profile:
     """Return the minimum-jerk motion of joints: durations, times (2) and coefficients (1, 6) of each, and a status.
 
-    Durations are the first of a sequence 1 % apart that satisfy the limits, refined between the last that does not and
-    the first that does; if ``fixed``, they are ``shortest``.  The status is 0 for a motion, 1 if a state at an end is
-    outside the limits, 2 if no duration of this sequence satisfies them, or the given one does not.
+    Durations are tried in a sequence with steps of 1 %. Bisection refines the duration between the last one that
+    violates the limits and the first one that satisfies them.  If ``fixed``, the durations are ``shortest``.  The
+    status is 0 for a motion, 1 if a state at an end is outside the limits, and 2 if no duration of the sequence (or
+    not the fixed duration) satisfies the limits.
     """
     most = list(shortest or [0.0] * len(joints))
     if together:
@@ -85,7 +86,7 @@ def minimum_jerk(
 def _first(fit: Callable[[Scalar], Scalar], least: Scalar) -> tuple[Scalar, Scalar]:
     """Return a duration of at least ``least`` for which ``fit`` holds, and True if it holds.
 
-    The duration is the first of a sequence 1 % apart, refined by bisection.
+    The duration is the first of a sequence with steps of 1 % for which ``fit`` holds, refined by bisection.
     """
     result = while_loop(lambda t: not_(fit(t)), lambda t: t * _GROWTH, least, max_iterations=_TRIALS)
     high = result.state

@@ -1,14 +1,14 @@
 """Jerk-limited motion of several joints from state to state, over any scalar.
 
-Each joint moves in its own minimum time, or all in the minimum time feasible for all.  For a duration T that fits, a
-joint's motion is a mixture λ·x + (1 − λ)·y of two motions of duration T: limits are convex, so the mixture satisfies
-them, and its displacement is linear in λ, so that λ follows without a search.  One of the two is the farthest or the
-nearest motion (`jerk_limited_profile`).  The other is the one that stops, rests and starts again if there is time for
-it, so that a joint does not move more than necessary, and otherwise the opposite extreme.  The joint that takes longest
-is at an extreme: λ = 1.
+Each joint moves in its own minimum time, or all joints move in the minimum time feasible for all.  For a feasible
+duration T, a joint's motion is a mixture λ·x + (1 − λ)·y of two motions of duration T: limits are convex, so the
+mixture satisfies them, and its displacement is linear in λ, so that λ follows without a search.  One of the two is the
+farthest or the nearest motion (`jerk_limited_profile`).  The second motion stops, rests and starts again if T is long
+enough, so that a joint does not move more than necessary; otherwise it is the opposite extreme.  The joint that takes
+longest is at an extreme: λ = 1.
 
-Together: the joint that is estimated to take longest is searched for its minimum duration; for the others this duration
-fits, or they advance to a later one.
+If all joints move in one duration, the search begins with the joint that is estimated to take longest, and its minimum
+duration.  Each other joint accepts this duration, or the search continues with the next duration feasible for it.
 """
 
 from __future__ import annotations
@@ -55,8 +55,8 @@ _SLACK = 1e-9  # relative: a state that exceeds a limit by less is at it
 class JointRequest(NamedTuple):
     """Task of one joint: q at both ends [rad, m], its derivatives there, and limits as magnitudes.
 
-    The limits of velocity are V upwards and ``V_down`` downwards. ``limits`` has the others, with reciprocals for
-    jerk.
+    The limits of velocity are V upwards and ``V_down`` downwards. ``limits`` has the limits of acceleration, and the
+    reciprocals of the limits of jerk.
     """
 
     q0: Scalar
@@ -76,9 +76,9 @@ def jerk_limited(
 ) -> Profile:
     """Return a jerk-limited motion of joints: durations, times (14) and coefficients (13, 4) of each, and a status.
 
-    Coefficients are those of q by the time since the segment began, lowest first. Durations are at least ``shortest``.
-    The status is 0 for a motion, 1 if a state at an end is outside the limits or inevitably leaves them, and 2 if no
-    duration fits all joints.
+    Coefficients are those of q as a polynomial of the time since the segment began, lowest power first. Durations are
+    at least ``shortest``. The status is 0 for a motion, 1 if a state at an end is outside the limits or inevitably
+    leaves them, and 2 if no duration fits all joints.
     """
     rows = [[x.q0, x.q1, *x.ends, *x.limits, x.V_down] for x in joints]
     begun = map_rows(_initial_values, rows, in_loops=True, alike=True)
@@ -106,8 +106,8 @@ _Tried = tuple[tuple[Scalar, ...], tuple[tuple[Scalar, ...], ...], Scalar]
 def _fitting(rows: list[list[Scalar]], start: Sequence[Scalar], *, together: bool) -> _Tried:
     """Return the first feasible durations from ``start`` on, the two motions of each joint to mix, and a failure flag.
 
-    The flag is True if there are no feasible durations.  The motions are arrays, as of `_Steps.values`.  The initial
-    durations usually fit, and then all else is skipped.
+    The flag is True if there are no feasible durations.  The motions are arrays, as `_Steps.values` returns them.  The
+    initial durations are usually feasible; the search for later ones is then skipped.
     """
 
     def tried(T: Sequence[Scalar]) -> _Tried:
@@ -135,7 +135,7 @@ def _fitting(rows: list[list[Scalar]], start: Sequence[Scalar], *, together: boo
 def _initial_values(row: Sequence[Scalar]) -> list[Scalar]:
     """Return for one joint the inverses of its limits, its minimum duration for a free displacement, and an estimate.
 
-    The estimate is that of its minimum duration for the required displacement.
+    The estimate is one of the joint's minimum duration for the required displacement.
     """
     joint = _request(row)
     inverses = Inverses.of(joint.limits)
@@ -144,7 +144,7 @@ def _initial_values(row: Sequence[Scalar]) -> list[Scalar]:
 
 
 def _least_of_all(rows: list[list[Scalar]], begun: list[list[Scalar]]) -> list[Scalar]:
-    """Return, once for each joint, the minimum duration of that joint which is estimated to take longest."""
+    """Return the minimum duration of the joint that is estimated to take longest, repeated for each joint."""
     longest, most = rows[0], begun[0][5]
     for row, result in zip(rows[1:], begun[1:], strict=True):
         longer = result[5] > most
@@ -167,12 +167,12 @@ def _inverses(joint: JointRequest, row: Sequence[Scalar]) -> Inverses:
 
 
 class _Steps(NamedTuple):
-    """A jerk-limited motion in seven phases, by the end times of phases and the signs of its jerk.
+    """A jerk-limited motion in seven phases, defined by the end times of its phases and the signs of its jerk.
 
     ``breaks`` are the ends of the first six phases. ``first`` and ``last`` are the signs of the jerk in the first and
-    the last phase; it is 0 in the second, fourth and sixth, and opposite in the third (to the first) and in the fifth
-    (to the last). Times are instants, so that phases keep their lengths however short they are compared with the
-    whole.
+    the last phase. The jerk is 0 in the second, fourth and sixth phase; in the third it is opposite to the first, and
+    in the fifth opposite to the last. Times are instants, so that phases much shorter than the motion keep their
+    lengths.
     """
 
     first: Scalar
@@ -182,7 +182,7 @@ class _Steps(NamedTuple):
 
     @staticmethod
     def of(values: Sequence[Scalar]) -> _Steps:
-        """Return the motion that `values` has written as a flat list."""
+        """Return the motion from the flat list that `values` returns."""
         first, last, displacement = values[:3]
         breaks = [Instant(values[3], 0.0), *(Instant(*values[k : k + 2]) for k in range(4, _STEP_VALUES, 2))]
         return _Steps(first, last, displacement, breaks)
@@ -204,7 +204,7 @@ class _Steps(NamedTuple):
 
 
 def _at_duration(row: Sequence[Scalar]) -> list[Scalar]:
-    """Return for one joint the requested duration, or a later one if it does not fit, and its two motions to mix."""
+    """Return for one joint the requested duration, or a later feasible one, and its two motions to mix."""
     joint, T = _request(row), row[16]
     ends, limits = joint.ends, joint.limits
     resting, takes = _rest(joint, _inverses(joint, row), T)
@@ -222,9 +222,9 @@ def _at_duration(row: Sequence[Scalar]) -> list[Scalar]:
 
 
 def _between_extremes(*row: Scalar) -> tuple[Scalar, ...]:
-    """Return the duration, or a later one if it does not fit, with the farthest and the nearest motion to mix.
+    """Return the duration, or a later feasible one, with the farthest and the nearest motion of that duration to mix.
 
-    It serves a joint without time to rest, or whose duration does not fit.
+    The function is for a joint without time to rest, or whose duration is infeasible.
     """
     joint, T = _request(row), row[16]
     ends, limits = joint.ends, joint.limits
@@ -247,7 +247,7 @@ def _motion(row: Sequence[Scalar]) -> list[Scalar]:
 
 
 def _possible(joint: JointRequest) -> Scalar:
-    """Return True if both states are within limits, and the velocities also when accelerations are reduced to 0."""
+    """Return True if both states are within limits, and velocities stay so while the acceleration is reduced to 0."""
     (v0, a0, v1, a1), (V, A, B, up, down), V_down = joint.ends, joint.limits, joint.V_down
     displacement = joint.q1 - joint.q0
     valid = or_(displacement < 1.0, displacement >= 1.0)  # False for NaN
@@ -326,7 +326,7 @@ def _stopped(v: Scalar, a: Scalar, limits: JointBounds, inverses: Inverses) -> _
 def _breaks(result: Phases, a0: Scalar, a1: Scalar, up: Scalar, down: Scalar, T: Scalar) -> list[Instant]:
     """Return the end times of the first six of the seven phases of a farthest motion.
 
-    Those before the longest plateau are counted from the beginning, those after it from the end, so that the plateau
+    Times before the longest plateau are summed from the beginning, and times after it from the end. So the plateau
     absorbs rounding.
     """
     cruises = result.at_speed > 0.0

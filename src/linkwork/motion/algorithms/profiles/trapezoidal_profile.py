@@ -1,8 +1,8 @@
 """Trapezoidal velocity profiles of several joints, over any scalar.
 
-Limits are those of velocity and acceleration.  As for jerk-limited motion (`jerk_limited`), the motions of duration T
-have an interval of displacements.  It is between the farthest, whose velocity rises to a peak (or stays at its limit)
-and falls, and the nearest, whose velocity falls and rises.  With the peak p, without a plateau,
+Velocity and acceleration are limited.  As for jerk-limited motion (`jerk_limited`), the displacements of motions of
+duration T form an interval.  The farthest motion's velocity rises to a peak (or to a plateau at its limit) and falls;
+the nearest motion's velocity falls and rises.  With the peak p, without a plateau,
 
     T = (p − v0)/A + (p − v1)/B,    displacement = (p² − v0²)/(2A) + (p² − v1²)/(2B)
 
@@ -29,7 +29,7 @@ _SLACK = 1e-9
 
 
 class _Family(NamedTuple):
-    """Motions from velocity v0 to v1 that move farthest: for each duration, that of largest displacement."""
+    """Farthest motions from velocity v0 to v1: the motion of largest displacement for each duration."""
 
     v0: Scalar
     v1: Scalar
@@ -62,7 +62,7 @@ class _Family(NamedTuple):
     def breaks(self, T: Scalar) -> list[Instant]:
         """Return the times at which the plateau of velocity begins and ends, in a motion of duration T.
 
-        The first is counted from the beginning, and the second from the end.
+        The first time is summed from the beginning of the motion, and the second from its end.
         """
         low = fmin(self.peak(T), self.V)
         up, down = fmax((low - self.v0) * self.rise, 0.0), fmax((low - self.v1) * self.fall, 0.0)
@@ -122,7 +122,7 @@ def _mixed(
 ) -> tuple[list[Instant], list[Scalar]]:
     """Return the times and accelerations of a joint's motion of duration T with the required displacement.
 
-    It is a mixture of two motions of duration T.
+    The motion is a mixture of the farthest and the nearest motion of duration T.
     """
     A, B = joint.limits.A, joint.limits.B
     (v0, _, v1, _) = joint.ends

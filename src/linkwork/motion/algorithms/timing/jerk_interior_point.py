@@ -6,13 +6,13 @@ the mean of ṡ at both ends, and w the mean speed:
 
     w² − w m + δ Δ/12 = 0,     x_1 = x_0 + Δ (2 u_0 + δ) m/w,     s⃛ = δ w/Δ
 
-so that limits of jerk are lower/w ≤ (ṡ/w) (q''' x + 3 q'' u) + q' δ/Δ ≤ upper/w.  1/w is convex in x; with tangents in
-its place the limits are narrower, and linear.  Each Newton step solves for the change of x and u with the barrier μ Σ
-−log(distance) to all limits.  It takes a backward and a forward sweep (Riccati), with multipliers for the two
-conditions at the end.  All iterates are feasible.
+so that limits of jerk are lower/w ≤ (ṡ/w) (q''' x + 3 q'' u) + q' δ/Δ ≤ upper/w.  1/w is convex in x; with tangents to
+1/w instead of 1/w, the limits are narrower, and linear.  Each Newton step solves for the change of x and u with the
+barrier μ Σ −log(distance) to all limits.  The step consists of a backward and a forward sweep (Riccati), with
+multipliers for the two conditions at the end.  All iterates are feasible.
 
-The functions here are parts of that step, for one segment or a block of segments.  Sweeps pass on what they carry, so a
-path may have any number of segments.
+The functions here are parts of that step, for one segment or a block of segments.  Each sweep returns its state at the
+end of a block for the next block, so a path may have any number of segments.
 
 Sources: Debrouwere, Van Loock, Pipeleers, Tran Dinh, Diehl, De Schutter and Swevers, Time-optimal path following for
 robots with convex-concave constraints using sequential convex programming, 2013; Verscheure, Demeulenaere, Swevers, De
@@ -51,11 +51,11 @@ _FAR, _TINY = 1e300, 1e-300
 
 
 class SmoothValues(NamedTuple):
-    """A path at the ends of its n segments, for limits of a motion with x = ṡ² and u = s̈.
+    """Derivatives of a path at the ends of its n segments, for limits of a motion with x = ṡ² and u = s̈.
 
     ``first``, ``second`` and ``at_rest`` (n + 1, m) are A, B and C of quantities A u + B x + C with limits of second
     order; ``at_rest`` is None if C is zero.  ``rates``, ``bends`` and ``thirds`` (n, 2, r) are q', q'' and q''' at both
-    ends of each segment, as limits from inside.
+    ends of each segment, as one-sided limits from inside the segment.
     """
 
     first: Any
@@ -80,10 +80,10 @@ def stage_of(
 ) -> Any:
     """Return the terms of one segment in Newton's step: `STAGE` values.
 
-    They are the second and first derivatives of its time and barriers by x, u and δ (the increase of u on the
-    segment), and the coefficients by which x at its end depends on these. ``motion`` is x and u at both ends.
-    ``segment_values`` are its length, the largest x at its beginning, the reciprocal of the largest mean speed, and
-    the largest ratio of δ Δ/3 to the squared mean of the end speeds, where Δ is the length.
+    The terms are the second and first derivatives of the segment's time and barriers with respect to x, u and δ (the
+    increase of u on the segment), and the derivatives of x at its end with respect to x, u and δ. ``motion`` is x and
+    u at both ends. ``segment_values`` are the length Δ, the largest x at the beginning, the reciprocal of the largest
+    mean speed, and the largest ratio of δ Δ/3 to the squared mean of the end speeds.
     """
     x0, u0, x1, u1 = motion
     step, cap, slowest, steepest = segment_values
@@ -189,7 +189,7 @@ def stage_of(
 def last_stage(x: Any, u: Any, along: SmoothValues, limits: SmoothLimits, mu: Any) -> Any:
     """Return derivatives (xx, xu, uu, u) of the barrier of second-order limits at the end of the last segment.
 
-    x is fixed there, so that xx does not change Newton's step.  Without it the second derivatives would be indefinite,
+    x is fixed at this end, so xx does not change Newton's step.  Without xx the second derivatives would be indefinite,
     and the backward sweep could divide by a curvature that is zero or negative.
     """
     (xx, xu, uu), (_, u) = _second_order_barrier(x, u, along, limits, mu)
@@ -199,8 +199,8 @@ def last_stage(x: Any, u: Any, along: SmoothValues, limits: SmoothLimits, mu: An
 def sweep_gains(stages: Any, carried: Any) -> tuple[Any, Any]:
     """Return the state of the backward Riccati sweep before a block of segments, and the gains (n, 5) for δ.
 
-    δ is the increase of u on a segment. The state has `CARRIED` values: the value function, the conditions at the
-    path's end and their multipliers. ``carried`` is the state after the block.
+    δ is the increase of u on a segment. The state has `CARRIED` entries: coefficients of the value function, and of the
+    conditions at the path's end with their multipliers. ``carried`` is the state after the block.
     """
 
     def back(state: tuple[Any, ...], row: Any) -> tuple[tuple[Any, ...], Any]:
@@ -216,8 +216,8 @@ def sweep_gains(stages: Any, carried: Any) -> tuple[Any, Any]:
 def sweep_steps(gains: Any, stages: Any, multipliers: Any, change: Any) -> tuple[Any, Any]:
     """Return the changes of x and u at the ends of n segments (n, 2), by a forward sweep, and the last change.
 
-    ``change`` is the change at the beginning of the first segment; ``multipliers`` are those of the two conditions at
-    the path's end.
+    ``change`` is the change of x and u at the beginning of the first segment. ``multipliers`` belong to the two
+    conditions at the path's end.
     """
     ν_x, ν_y = multipliers
 
@@ -241,7 +241,7 @@ def remaining_shares(
     limits: SmoothLimits,
     segment_values: Sequence[Any],
 ) -> Any:
-    """Return the smallest ratio of the distances to a limit after and before a step, over all limits of one segment.
+    """Return the smallest ratio of the distance to a limit after a step to that before it, on a segment.
 
     The step is the fraction ``part`` of a change of x and u at both ends of the segment.
     """
@@ -285,7 +285,9 @@ def remaining_shares(
 
 
 def remaining_shares_at_end(ends: Sequence[Any], along: SmoothValues, limits: SmoothLimits) -> Any:
-    """Return the smallest ratio of the distances after and before a step to second-order limits at the path's end.
+    """Return the smallest ratio of the distance to a limit after a step to that before it, at the path's end.
+
+    The limits are those of second order.
 
     ``ends`` are x and u before the step, and x and u after it.
     """
@@ -297,8 +299,8 @@ class _Segment(NamedTuple):
     """Mean speed w of a segment, its derivatives, and the dependence of x at the segment's end on the state before.
 
     ``inverses`` are the reciprocals of the end speeds, 0 at rest. ``by_half`` and ``by_gain`` are the derivatives of w
-    by the mean of the end speeds and by δ, the increase of u. ``transition`` is the derivative of x_1 by x_0, u_0 and
-    δ, and ``defect`` the residual of the equation for x_1.
+    with respect to the mean of the end speeds and to δ, the increase of u. ``transition`` has the derivatives of x_1
+    with respect to x_0, u_0 and δ, and ``defect`` is the residual of the equation for x_1.
     """
 
     mean: Any
@@ -370,8 +372,8 @@ def _dip(
     increase of s̈ on the segment, and Δ is ``step``, its length. The margin is positive where a motion at constant
     jerk connects the end speeds.
 
-    The first derivatives are those by x_0 = ṡ_0², by x_1 = ṡ_1² and by δ. The second derivatives are those by x_0
-    twice, by x_0 and x_1, and by x_1 twice. ``inverses`` are 1/ṡ_0 and 1/ṡ_1, or 0 at rest.
+    The first derivatives are taken with respect to x_0 = ṡ_0², x_1 = ṡ_1² and δ. The second derivatives are taken with
+    respect to x_0 twice, x_0 and x_1, and x_1 twice. ``inverses`` are 1/ṡ_0 and 1/ṡ_1, or 0 at rest.
     """
     (w0, w1), (i0, i1) = speeds, inverses
     half = 0.5 * (w0 + w1)
@@ -385,9 +387,9 @@ def _dip(
 def _smallest_second_order_share(
     least: Any, both: Sequence[tuple[Any, ...]], along: SmoothValues, limits: SmoothLimits
 ) -> Any:
-    """Return the smallest ratio of the distances to a second-order limit after and before a step of x and u.
+    """Return the smallest ratio of the distance to a second-order limit after a step of x and u to that before it.
 
-    ``both`` are x and u before and after; the result is at most ``least``.
+    ``both`` are x and u before and after the step; the result is at most ``least``.
     """
 
     def one(least: Any, row: Any) -> tuple[Any, None]:

@@ -1,6 +1,7 @@
-"""Segments of a path with its knots among their ends, and redistributed ones of equal weights in a motion.
+"""Grids of segments along a path: initial grids, and grids redistributed over a motion.
 
-The path's curves between knots are rows of a table whose length is a power of 2.  Unused rows begin at `FAR`.
+Knots of the path are ends of segments.  The path's curves between knots are rows of a table whose length is a power
+of 2.  Unused rows begin at `FAR`.
 """
 
 from __future__ import annotations
@@ -43,7 +44,7 @@ class SegmentGrid(NamedTuple):
 def initial_segments(starts: Any, end: Any, count: int) -> SegmentGrid:
     """Return ``count`` segments with lengths in proportion to those of the curves, shorter at the path's ends.
 
-    A motion from rest is slow there.
+    Segments are shorter there because a motion from rest is slow.
     """
     first, last = starts[0], float(count)
     length = end - first
@@ -145,13 +146,13 @@ def _firsts(starts: Any, shares: Any, total: int) -> Any:
 
 
 def _next(table: Any, otherwise: Any) -> Any:
-    """Return a table shifted by one entry, with ``otherwise`` after the last entry and for unused rows."""
+    """Return the next entry for each row of a table; ``otherwise`` after the last entry and for unused rows."""
     following = np.concatenate([table[1:], array([otherwise])])
     return _mapped(lambda x: where(lt(x, FAR), x, otherwise), following)
 
 
 def _columns_at(firsts: Any, k: Any, *columns: Any) -> list[Any]:
-    """Return the entries of the columns, which are by curve, for the curve that contains segment k."""
+    """Return the entries of ``columns`` (an entry for each curve) for the curve that contains segment k."""
     if len(firsts) > _FEW:
         curve, _ = segment_index(firsts, k)
         return [take(column, curve) for column in columns]

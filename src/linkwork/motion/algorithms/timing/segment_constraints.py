@@ -4,9 +4,9 @@ With s = s_i + Δ t, t in [0, 1], constant u and x(t) = x_i + 2 Δ t u,
 
     A(t) u + B(t) x(t) + C(t) = (A + 2 Δ t B) u + B x_i + C,     W(t) x(t) = W x_i + 2 Δ t W u
 
-are polynomials in t whose coefficients are linear in u and x_i.  A polynomial lies between its smallest and largest
-control point, its coefficients in the Bernstein basis.  Limits on those hold on the whole segment, not only at points
-of it.
+are polynomials in t whose coefficients are linear in u and x_i.  Control points are a polynomial's coefficients in the
+Bernstein basis; the polynomial lies between the smallest and the largest of them.  So limits on control points hold on
+the whole segment, not only at single points.
 
 Source: Farouki, The Bernstein polynomial basis: a centennial retrospective, 2012.
 """
@@ -46,9 +46,9 @@ _SHORT_TIME = 1e-9  # [s] to pass segments along which nothing moves
 class PathValues(NamedTuple):
     """A path at k nodes (`NODES`) of each of its n segments, or of one segment without the axis n.
 
-    ``rates`` (n, k, r): derivatives by s of quantities with limits of velocity.  ``first``, ``second`` and ``at_rest``
-    (n, k, m): A, B and C of quantities A u + B x + C with limits of second order; ``at_rest`` is None if C is zero.
-    ``speeds`` (n, k, w, 3): velocities by s whose magnitudes have limits.
+    ``rates`` (n, k, r): derivatives with respect to s of quantities with limits of velocity.  ``first``, ``second``
+    and ``at_rest`` (n, k, m): A, B and C of quantities A u + B x + C with limits of second order; ``at_rest`` is None
+    if C is zero. ``speeds`` (n, k, w, 3): velocities per unit of ṡ whose magnitudes have limits.
     """
 
     rates: Any
@@ -59,7 +59,7 @@ class PathValues(NamedTuple):
 
 
 class PathLimits(NamedTuple):
-    """Limits of velocities (r,), second-order quantities (m,) and speeds (w,), or of each of n segments (n, ...)."""
+    """Limits of velocities (r,), second-order quantities (m,) and speeds (w,); (n, ...) if they differ by segment."""
 
     slowest: Any
     fastest: Any
@@ -71,7 +71,7 @@ class PathLimits(NamedTuple):
 class SegmentLines(NamedTuple):
     """Bounds on a segment: u between lines in x = ṡ², and the largest x at both ends.
 
-    For all ``upper`` lines (c, k) u ≤ c + k x, and for all ``lower`` ones u ≥ c + k x, where x is that at the
+    u ≤ c + k x for all ``upper`` lines (c, k), and u ≥ c + k x for all ``lower`` lines, with x at the segment's
     beginning. ``top`` is the largest x at the beginning and ``last`` that at the end.
     """
 
@@ -84,7 +84,7 @@ class SegmentLines(NamedTuple):
 def segment_lines(groups: Sequence[tuple[PathValues, PathLimits]], step: Any, may_rest: bool) -> SegmentLines:
     """Return the bounds of u = s̈ and x = ṡ² on a segment of length ``step``, from its limits.
 
-    Each of the ``groups`` has the path and limits at nodes of its own; the first one has the limits of velocity.
+    Each of the ``groups`` has values of the path at its nodes, and limits; the first group has the limits of velocity.
     ``may_rest`` is True if resting is within all limits.
     """
     weights = [w for along, limits in groups for w in _slowness(along, limits)]
@@ -131,7 +131,7 @@ def segment_lines(groups: Sequence[tuple[PathValues, PathLimits]], step: Any, ma
 def _slowness(along: PathValues, limits: PathLimits) -> list[list[Any]]:
     """Return the control points of a polynomial that is at least 1/x for the largest permitted x = ṡ².
 
-    It is empty without limits of velocity and speed.
+    The list is empty without limits of velocity and speed.
     """
     result: list[Any] | None = None
     if along.rates is not None:
@@ -220,8 +220,8 @@ def corner(lines: Lines, x: Any, *, falling: bool) -> Any:
     """Return the first x at which U(x) ≥ L(x), going down (``falling``) or up from an outer x; any x if there is none.
 
     U is the minimum of the upper lines and L the maximum of the lower ones.  Newton's method: U − L is concave and
-    piecewise linear.  Each step ends where the two lines cross, which is exact also far from there.  No step passes the
-    corner.
+    piecewise linear.  Each step ends where the current lines of U and L cross, which is accurate also for a distant
+    crossing.  No step passes the corner.
     """
 
     def step(state: tuple[Any, Any]) -> tuple[Any, Any]:

@@ -1,11 +1,11 @@
-"""Damping and dry friction of joints along a segment of a path, linear around a motion that is known there.
+"""Damping and dry friction of joints along a segment of a path, linearized about a known motion.
 
 Each joint has a resistance R(v) that rises with its own velocity v = q' ṡ.  Around x_0 = ṡ² of a known motion
 
     R(x) ≈ R(x_0) + R'(x_0) (x − x_0),
 
-at the nodes of the segment, which adds to B and C of A u + B x + C.  Where the polynomial through these values is not
-the resistance, as near rest, the range of R on the segment narrows the limits instead.
+at the nodes of the segment, which adds to B and C of A u + B x + C.  Where the polynomial through these values
+approximates the resistance badly, such as near rest, the range of R on the segment narrows the limits instead.
 """
 
 from __future__ import annotations
@@ -40,9 +40,9 @@ Rows = Sequence[Sequence[Any]]
 class SegmentResistance(NamedTuple):
     """The resistance of each joint (nv) on a segment, from a motion with known ṡ² at both ends.
 
-    ``values`` and ``slopes`` are R and dR/dx at the nodes (k, nv), both 0 where the resistance is rough; ``least`` and
-    ``most`` (nv) are its range there, and 0 elsewhere.  ``errors`` (nv) are those of the polynomial through the values.
-    A joint without resistance has floats of 0.
+    ``values`` and ``slopes`` are R and dR/dx at the nodes (k, nv).  Where a polynomial approximates R badly, both are
+    0, and ``least`` and ``most`` (nv) are the range of R; elsewhere the range is 0.  ``errors`` (nv) are the errors of
+    the polynomial through the values.  All entries of a joint without resistance are the float 0.
     """
 
     values: list[list[Any]]
@@ -55,7 +55,7 @@ class SegmentResistance(NamedTuple):
 def segment_resistance(tree: Tree, rates: Rows, x0: Any, x1: Any, sizes: Sequence[Any]) -> SegmentResistance:
     """Return the resistance on a segment of a cubic path, with x = ṡ² linear in s between its ends.
 
-    ``rates`` (3, nv) are q' at three nodes of the segment, and ``sizes`` (nv) those of the limits.
+    ``rates`` (3, nv) are q' at three nodes of the segment, and ``sizes`` (nv) the magnitudes of the limits.
     """
     nv, nodes = len(sizes), NODES[5]
     corners = [control_points([row[j] for row in rates]) for j in range(nv)]
@@ -92,7 +92,8 @@ def segment_resistance(tree: Tree, rates: Rows, x0: Any, x1: Any, sizes: Sequenc
 def fitting_share(tree: Tree, rates: Rows, at_rest: Rows, limits: PathLimits, x0: Any, x1: Any) -> Any:
     """Return the factor of x = ṡ² at which joint forces at rest plus the resistance are within their limits.
 
-    It is 1 if they are within the limits at x0 and x1.  ``at_rest`` (k, nv) are the forces at rest at the nodes.
+    The factor is 1 if the sums are within the limits at x0 and x1.  ``at_rest`` (k, nv) are the forces at rest at the
+    nodes.
     """
     fast = sqrt(fmax(fmax(x0, x1), 0.0))
     corners = [control_points([row[j] for row in rates]) for j in range(len(limits.lower))]
@@ -112,7 +113,7 @@ def with_resistance(
 ) -> tuple[PathValues, PathLimits, Any]:
     """Return values and limits of joint forces with a resistance, and 1 if they permit rest, else −1.
 
-    Where the linear resistance would exceed limits at rest, it is in proportion to x.
+    Where the linear resistance would exceed the limits at rest, a resistance in proportion to x replaces it.
     """
     second, at_rest = [[*row] for row in along.second], [[*row] for row in along.at_rest]
     lower, upper = list(limits.lower), list(limits.upper)
@@ -162,7 +163,7 @@ def _resistance(tree: Tree, v: Sequence[Any]) -> tuple[list[Any], list[Any]]:
 
 
 def _by_sign(rate: Any, forward: Any, backward: Any) -> Any:
-    """Return the product of a rate with one of two speeds, by its sign."""
+    """Return ``rate`` times ``forward`` if the rate is positive, else ``rate`` times ``backward``."""
     return rate * where(lt(rate, 0.0), backward, forward)
 
 

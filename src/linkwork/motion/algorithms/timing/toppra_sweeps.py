@@ -1,19 +1,21 @@
 """TOPP-RA: time-optimal path timing within limits of second order, by two sweeps over the segments of a path.
 
 Along a path q(s), q̇ = q' ṡ and q̈ = q' s̈ + q'' ṡ².  With x = ṡ² and u = s̈, which is constant on a segment, x is
-linear in s there.  All limits are lines that bound u by x_i, the x at its beginning (`segment_constraints.py`).
+linear in s there.  All limits are lines that bound u as functions of x_i, the x at the segment's beginning
+(`segment_constraints.py`).
 
-Backward sweep from the end: the x_i from which the rest of the path is feasible form an interval, whose ends are
-corners of a plane polygon.  Forward sweep: the largest u that stays within the intervals is the fastest everywhere.
+Backward sweep from the end: the x_i from which the remaining path is feasible form an interval, whose ends are
+corners of a polygon in the plane of x and u.  Forward sweep: the largest u for which x stays within the intervals gives
+the fastest motion.
 
-Source: Pham and Pham, A new approach to time-optimal path parameterization based on reachability analysis, 2018; with
-limits that hold on whole segments, and Newton's method on lines for linear programs.
+Source: Pham and Pham, A new approach to time-optimal path parameterization based on reachability analysis, 2018.  Here
+limits hold on whole segments, and Newton's method on lines solves the linear programs.
 
-If resting is within the limits (`fastest_resting`), x = 0 is feasible everywhere, so the interval is 0 ≤ x_i ≤ K_i. For
-each segment separately there is a largest x at which its upper lines are not below its lower ones.  The lower ones, u ≥
-c + k x, together with x + 2 Δ u ≤ K bound x by lines p + r K, and the upper ones bound the following x by lines a + b
-x.  So sequential work is only the minimum of some lines, backward for K and forward for x; the rest is done for all
-segments in parallel.
+If resting is within the limits (`fastest_resting`), x = 0 is feasible everywhere, so the interval is 0 ≤ x_i ≤ K_i. On
+each segment there is a largest x at which the upper lines of u are not below the lower ones.  The lower lines, u ≥ c +
+k x, together with x + 2 Δ u ≤ K, bound x by lines p + r K.  The upper lines bound the next x by lines a + b x.  So the
+sequential work is a minimum of a few lines for each segment: backward for K, and forward for x.  All other work is
+done for all segments in parallel.
 """
 
 from __future__ import annotations
@@ -35,7 +37,8 @@ __all__ = ["PathTiming", "Reachable", "fastest_resting", "sweep_backward", "swee
 class PathTiming(NamedTuple):
     """A motion on n segments.
 
-    x = ṡ² is at their ends (n + 1,) and u = s̈ on them (n,).  ``blocked`` is the last infeasible segment, or −1.
+    x = ṡ² are values at the ends of segments (n + 1,), and u = s̈ values on segments (n,).  ``blocked`` is the last
+    infeasible segment, or −1.
     """
 
     x: Any
@@ -105,8 +108,8 @@ def sweep_backward(
 def sweep_forward(upper: Any, low: Any, high: Any, steps: Any, indices: Any, x: Any) -> tuple[Any, Any]:
     """Return the greatest x at the end of each of n segments (n,), and at the last end, from x at the beginning.
 
-    ``upper`` are the lines of `sweep_backward`; ``low`` and ``high`` (n,) are the intervals of x at the ends of
-    segments.
+    ``upper`` are the lines that `sweep_backward` returns; ``low`` and ``high`` (n,) are the intervals of x at the ends
+    of segments.
     """
 
     def forth(x: Any, row: Any) -> tuple[Any, Any]:
@@ -127,16 +130,18 @@ def _along(values: Sequence[Any], like: PathValues) -> PathValues:
 
 
 def _with_next_interval(lines: Lines, low: Any, high: Any, step: Any) -> Lines:
-    """Return the lines together with those of low ≤ x + 2 step u ≤ high, for x at the segment's end."""
+    """Return the lines, with two more from low ≤ x + 2 step u ≤ high: the interval of x at the segment's end."""
     k = 0.5 / step
     return Lines([*lines.upper, (high * k, -k)], [*lines.lower, (low * k, -k)])
 
 
 def _passable(upper: Sequence[Line], lower: Sequence[Line], x: Any, step: Any) -> Any:
-    """Return the largest x at a segment's beginning, at most ``x``, with at least `_MIN_SHARE` of it at the end.
+    """Return the largest x ≤ ``x`` at a segment's beginning whose x at the end is not much smaller.
 
-    Where q'' is large, limits may force a motion to slow down along the segment.  If it stopped at the next point, it
-    would never reach the path's end.
+    The ratio of x at the end to x at the beginning is at least `_MIN_SHARE`.
+
+    Where q'' is large, limits may force a motion to slow down along the segment.  A motion that stopped at the
+    segment's end would never reach the path's end.
     """
     return corner(Lines(upper, [*lower, (0.0 * step, -(1.0 - _MIN_SHARE) * 0.5 / step)]), x, falling=True)
 
@@ -160,10 +165,11 @@ def fastest_resting(
 ) -> tuple[PathTiming, Any]:
     """Return the fastest motion along n segments of lengths ``steps``, if resting is feasible everywhere.
 
-    x = ṡ² is at most ``caps`` (n + 1,), and is fixed at both ends. ``along(row)`` returns the limits of a segment, as
-    `segment_lines` takes them, from its row of ``rows``, and further values. With ``stored`` rows of an earlier scan it
-    is called with a pair, the stored row and that of ``rows``. The other result are rows for `scan_stored`, of which
-    the last entry are these values of a segment. Only an end can be infeasible.
+    x = ṡ² is at most ``caps`` (n + 1,), and is fixed at both ends. ``along(row)`` maps a segment's row of ``rows`` to
+    its limits, in the form of the arguments of `segment_lines`, and further values. With ``stored`` rows of an earlier
+    scan, ``along`` is called with a pair: the stored row, and the row of ``rows``. The second result has rows for
+    `scan_stored`; the last entry of a row has the further values of a segment. Only the first or last segment can be
+    infeasible.
     """
 
     def one(state: Any, row: Any) -> tuple[Any, Any]:

@@ -1,7 +1,8 @@
 """Augmented-Lagrangian cost of a step: rows of its terms, their cost, gradient and Hessian.
 
-A row depends on state, control and the outputs of the step, r(x, u, y) (a *moving* row), or on the next state alone,
-r(y) (a *reached* row).  Its weight w is an input of each call; a row with w = 0 does not contribute, also if r is NaN.
+A row depends on the state, the control and the outputs of the step, r(x, u, y) (a *moving* row), or only on the next
+state, r(y) (a *reached* row).  Its weight w is an input of each call; a row with w = 0 does not contribute, even if r
+is NaN.
 With multipliers λ and a penalty ρ the cost is
 
     cost          w r
@@ -53,7 +54,7 @@ class Terms(ABC):
         """
 
     def curvature(self, x: Scalars, u: Scalars, data: Scalars, slopes: Scalars) -> list[list[Any]]:
-        """Return the second derivatives of Σ sᵢ rᵢ by (x, u), or a part of them; empty if not provided.
+        """Return the second derivatives of Σ sᵢ rᵢ with respect to (x, u), or some of them; empty if not provided.
 
         rᵢ are the components that depend on state x and control u, and sᵢ the factors ``slopes``.
         """
@@ -63,7 +64,7 @@ class Terms(ABC):
     def reached(self, y: Scalars, data: Scalars) -> list[Any]:
         """Return the components that depend only on the state to which a step leads.
 
-        ``y`` is that state, and ``data`` are the inputs of the step.
+        ``y`` is the state to which the step leads, and ``data`` are the inputs of the step.
         """
 
 
@@ -71,7 +72,7 @@ class Terms(ABC):
 class TermRequest(Terms):
     """Terms defined by two functions: ``of_moving(x, u, data)`` and ``of_reached(y, data)``.
 
-    They return the moving and the reached components; see `Terms`.
+    The functions return the moving and the reached components; see `Terms`.
     """
 
     moving_kinds: tuple[str, ...]
@@ -103,7 +104,7 @@ class WeightedRows:
         return total
 
     def derivatives(self, rows: Scalars) -> list[Any]:
-        """Return the derivative of the augmented-Lagrangian cost by each component."""
+        """Return the derivative of the augmented-Lagrangian cost with respect to each component."""
         result = []
         for kind, r, w, k in zip(self.kinds, rows, self.weights, self.multipliers, strict=True):
             result.append(_cost_derivatives(kind, _weighted(r, w), k, self.penalty)[0] * w)
@@ -121,7 +122,8 @@ class WeightedRows:
     def new_multipliers(self, rows: Scalars) -> list[Any]:
         """Return the next multiplier of each component.
 
-        It is λ + ρ w r for an equality, max(0, λ + ρ w r) for an inequality, and 0 for costs and squares.
+        The next multiplier is λ + ρ w r for an equality, max(0, λ + ρ w r) for an inequality, and 0 for costs and
+        squares.
         """
         multipliers = []
         for kind, r, w, k in zip(self.kinds, rows, self.weights, self.multipliers, strict=True):
@@ -164,11 +166,11 @@ def quadratic(
     weighted_rows: WeightedRows,
     outputs_of_step: tuple[Scalars, LinearStep] | None = None,
 ) -> tuple[list[Any], list[Any], list[list[Any]]]:
-    """Return the components' values, and the gradient and Hessian of their cost by the tangent vector of (x, u).
+    """Return the components' values, and the gradient and Hessian of their cost in the tangent vector of (x, u).
 
     ``rows_of`` computes the components from (x, u).  With ``outputs_of_step``, a pair of the outputs y of the step and
-    their linearisation, it computes them from (x, u, y).  The Hessian is that of Gauss–Newton; for components of kind
-    "cost" it is exact.
+    their linearisation, it computes them from (x, u, y).  The Hessian is the Gauss–Newton approximation; for
+    components of kind "cost" it is exact.
     """
     n = dynamics.size + len(u)
     if outputs_of_step is None:
@@ -202,10 +204,10 @@ def quadratic(
 def _jacobian_through_step(
     rows_of: Callable[..., Sequence[Any]], dynamics: Dynamics, x: Scalars, u: Scalars, y: Scalars, linear: LinearStep
 ) -> tuple[list[Any], list[dict[int, Any]]]:
-    """Return rows_of(x, u, y), and its derivatives by (x, u), as a dict by column for each value.
+    """Return rows_of(x, u, y), and the derivatives of each value with respect to (x, u), as a dict by column.
 
-    ``y`` are the outputs of the step, and ``linear`` their linearisation.  Its rows are not computed if the components
-    do not depend on y.
+    ``y`` are the outputs of the step, and ``linear`` their linearisation.  The rows of the linearisation are not
+    computed if the components do not depend on y.
     """
     n, m, k = dynamics.size, len(u), dynamics.state_size
     rates: list[dict[Any, Any]] = [*dynamics.rates(x), *({n + i: 1.0} for i in range(m))]
@@ -230,9 +232,9 @@ def _jacobian_through_step(
 
 
 def _cost_derivatives(kind: str, x: Any, k: Any, penalty: Any) -> tuple[Any, Any]:
-    """Return the first and second derivative of a component's cost by its weighted value x = w r.
+    """Return the first and second derivative of a component's cost with respect to its weighted value x = w r.
 
-    ``k`` is its multiplier.
+    ``k`` is the component's multiplier.
     """
     if kind == "cost":
         return 1.0, 0.0
@@ -247,7 +249,7 @@ def _cost_derivatives(kind: str, x: Any, k: Any, penalty: Any) -> tuple[Any, Any
 def _cost_hessian(
     rows_of: Callable[..., Sequence[Any]], dynamics: Dynamics, x: Scalars, u: Scalars, weighted_rows: WeightedRows
 ) -> list[list[Any]]:
-    """Return the Hessian of Σ w r over the components of kind "cost", by the changes (δ, ε) of (x ⊕ δ, u + ε)."""
+    """Return the Hessian of Σ w r over the components of kind "cost", in the changes (δ, ε) of (x ⊕ δ, u + ε)."""
     n, m = dynamics.size, len(u)
     free = [{k: 1.0} for k in range(n + m)]
 

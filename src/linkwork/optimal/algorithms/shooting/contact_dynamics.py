@@ -5,20 +5,20 @@ A step of h seconds leads from (q, v) with motor forces u to velocities v⁺ and
     M (v⁺ − v) + h (c(q, v) + R(v⁺)) = h (τ(u) + Gᵀ f),      r(q⁺, q) = 0,
 
 with bias forces c, damping and dry friction R of joints (`resisted_velocities`), the constraint Jacobian G at q, and
-residuals r of the path's features: a contact point is where it was at the step before, a loop is closed, wheels roll at
-the end of the step.  An inactive contact has f = 0 instead of r = 0.  When a contact begins while the robot moves
+residuals r of the path's features: a contact point has not moved since the previous step, a loop is closed, wheels roll
+at the end of the step.  An inactive contact has f = 0 instead of r = 0.  When a contact begins while the robot moves
 against it, the impulse h f stops this motion within the step: an impact without restitution.
 
-f follows by Newton's method: v⁺ is linear in f, and r is linearised at the previous iterate, first at rest.  R is
-linearised too.  The derivatives of a step follow from the implicit function theorem, with those of inverse dynamics and
-of r,
+f is computed by Newton's method: v⁺ is linear in f, and r and R are linearised about the previous iterate, at first
+about rest.  The derivatives of a step follow from the implicit function theorem, with the derivatives of inverse
+dynamics and of r,
 
     dv⁺ = A dx + B du + h M⁻¹Gᵀ df,      S df = −∂r/∂v⁺ (A dx + B du) − ∂r/∂q dq,      S = ∂r/∂v⁺ h M⁻¹Gᵀ,
 
 where M contains h ∂R/∂v⁺.
 
-S is not quite symmetric, because r is evaluated at the end of the step.  For dependent rows a small diagonal E is
-added, and the iterations x ← x + (S + E)⁻¹(b − S x) converge to the robot's motion.
+S is not exactly symmetric, because r is evaluated at the end of the step.  For dependent rows a small diagonal E is
+added to S, and the iterations x ← x + (S + E)⁻¹(b − S x) converge to a solution with the robot's motion.
 
 Sources: Stewart and Trinkle, An implicit time-stepping scheme for rigid body dynamics, Int. J. Numerical Methods in
 Engineering 39, 1996; Moreau, Unilateral contact and dry friction in finite freedom dynamics, 1988 (impacts in steps);
@@ -101,8 +101,8 @@ class _StepSolution(NamedTuple):
 class ContactDynamics(RobotDynamics):
     """Forward-dynamics step of a robot with contacts and constraints, by time stepping.
 
-    ``active`` has 1 for each active contact or constraint of ``contact_models`` and 0 for an inactive one. ``time`` is
-    the time of the next configuration.
+    ``active`` has 1 for each active contact or constraint of ``contact_models``, and 0 for an inactive contact.
+    ``time`` is the time [s] of the next configuration.
     """
 
     contact_models: tuple[ContactModel, ...] = ()
@@ -114,7 +114,7 @@ class ContactDynamics(RobotDynamics):
         return sum(contact.force.size for contact in self.contact_models)
 
     def at(self, data: Scalars) -> Dynamics:
-        """Return the dynamics of a step; ``data`` are time and share, and last the flags of active contacts."""
+        """Return the dynamics of a step; ``data`` are time, gap as a fraction of h, and flags of active contacts."""
         active = tuple(data[len(data) - len(self.contact_models) :])
         return replace(self, time=data[0], share=data[1], active=active)
 
@@ -141,7 +141,7 @@ class ContactDynamics(RobotDynamics):
         M = mass_matrix(tree, q, True) if is_resisted else []
 
         def linearised(z: Scalars) -> tuple[list[Any], Matrix]:
-            """Return v⁺ without contact forces, and W, with the resistance that is linear around a velocity z."""
+            """Return v⁺ without contact forces, and W = h M⁻¹, with the resistance linearised about a velocity z."""
             slopes, added = linear_resistance(tree, v, z) if is_resisted else ([], [0.0] * tree.nv)
             free_inverse = inverse_mass_matrix(tree, q, self.passive) if not is_resisted else None
             inverse = free_inverse or self.resisted_inverse(M, slopes)
@@ -290,7 +290,7 @@ class ContactDynamics(RobotDynamics):
         return y, LinearStep(([*position_rows, *identity_rows], [*rows, *velocity_rows]), tuple(map(tuple, forces)))
 
     def _force_derivatives(self, q: Scalars, v: Scalars, a: Scalars, forces: Scalars) -> tuple[Matrix, Matrix]:
-        """Return the derivatives of M a + c − Gᵀ f by q and by v (nv × nv each), with constant a and f."""
+        """Return the derivatives of M a + c − Gᵀ f with respect to q and to v (nv × nv each), with constant a and f."""
         tree = self.tree
         named = self.forces_by_name(forces)
         acting = [(contact.force, on) for contact, on in zip(self.contact_models, self.active, strict=True)]

@@ -1,12 +1,12 @@
 """Cost terms of a trajectory problem as rows of a shooting step, and the window in which features are evaluated.
 
-A term whose feature depends only on the state that a step reaches is a row of that state; others are rows of the step.
-A constraint with bounds is two inequalities, and least squares with bounds penalise the excess.
+If a feature depends only on the state that a step reaches, its term is a row of this state; other terms are rows of the
+step.  A constraint with bounds is two inequalities, and least squares with bounds penalise the excess.
 
-A step t leads from (q, v) with u to (q⁺, v⁺).  The window's configuration is q⁺, its velocity v⁺, its acceleration
-(v⁺ − v)/h, its torque u, and the step before it q.  With semi-implicit Euler, positions follow from velocities: the
-next earlier step is q ⊕ (−h v), and q = q⁺ ⊕ (−g v⁺) follows from the state alone.  Other integrators have no such
-steps, and q⁺ is the configuration at the end of the step.
+A step t with control u leads from (q, v) to (q⁺, v⁺).  The window's configuration is q⁺, its velocity v⁺, its
+acceleration (v⁺ − v)/h, and its torque u; the configuration of step t − 1 is q.  With semi-implicit Euler, positions
+follow from velocities: the configuration of step t − 2 is q ⊕ (−h v), and q = q⁺ ⊕ (−g v⁺) follows from (q⁺, v⁺) alone.
+With other integrators these formulas do not hold, and q⁺ is the configuration at the end of the step.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ def row_kinds(term: PathTerm) -> tuple[str, ...]:
 def split_terms(
     dynamics: RobotDynamics, terms: Sequence[PathTerm], by_dynamics: Collection[int] = ()
 ) -> tuple[list[int], list[int]]:
-    """Return the indices of terms that depend on a step itself, and of terms that depend on the reached state only.
+    """Return the indices of terms that depend on a step itself, and of terms that depend only on the reached state.
 
     The terms with an index in ``by_dynamics`` are left out: the dynamics satisfy them.
 
@@ -86,10 +86,10 @@ def _size(dynamics: RobotDynamics, term: PathTerm) -> int:
 class CostTerms(Terms):
     """The terms of a trajectory problem as components of a shooting step.
 
-    ``steps`` are the indices of the terms that depend on the step itself, ``states`` those of the terms that depend
-    only on the state that it reaches.  ``data`` of a step are the time of the configuration that it reaches, the share
-    of a step until then, and targets per step in the order of terms.  The other targets are in ``targets``, and lower
-    and upper bounds in ``bounds``, by index of the term.
+    ``steps`` are the indices of the terms that depend on the step itself, and ``states`` the indices of the terms that
+    depend only on the reached state.  ``data`` of a step are the time of the reached configuration, the time to it as a
+    fraction of a step, and targets that differ by step, in the order of terms.  ``targets`` has the other targets, and
+    ``bounds`` the lower and upper bounds, by index of the term.
     """
 
     dynamics: RobotDynamics
@@ -126,11 +126,11 @@ class CostTerms(Terms):
         return dynamics
 
     def curvature(self, x: Scalars, u: Scalars, data: Scalars, weights: Scalars) -> list[list[Any]]:
-        """Return the second derivatives of Σ wᵢ rᵢ by (x, u) that come from second derivatives of joint forces τ.
+        """Return the second derivatives of Σ wᵢ rᵢ in (x, u) that come from second derivatives of joint forces τ.
 
-        They are Σ s_k ∂²τ_k with s = Σ wᵢ ∂rᵢ/∂τ, without the constraint forces' part of τ. rᵢ are the components that
-        depend on the step itself, and wᵢ their factors ``weights``. Other second derivatives of rᵢ are neglected. The
-        result is empty unless the steps are by inverse dynamics.
+        The result is Σ s_k ∂²τ_k with s = Σ wᵢ ∂rᵢ/∂τ, without the constraint forces' part of τ. rᵢ are the components
+        that depend on the step itself, and wᵢ their factors ``weights``. Other second derivatives of rᵢ are neglected.
+        The result is empty unless the steps use inverse dynamics.
         """
         dynamics = self._dynamics_of(data)
         if not isinstance(dynamics, InverseDynamics):
@@ -185,8 +185,8 @@ class CostTerms(Terms):
 class ShootingWindow(PathWindow):
     """Window of the state that a shooting step reaches, in which features are evaluated.
 
-    With ``before``, the state and control of the step, it also has the quantities of the step itself. ``reads_step``
-    is True once a feature has read such a quantity.
+    With ``before``, the state and control of the step, the window also has the quantities of the step itself.
+    ``reads_step`` is True once a feature has read such a quantity.
     """
 
     _by = "forward"
@@ -268,8 +268,8 @@ class ShootingWindow(PathWindow):
     def _of_the_step(self, quantity: str, known: bool) -> tuple[Scalars, Scalars]:
         """Return the state at which the step begins, and its control.
 
-        ``known`` is True if they determine the quantity. Raises ValueError if it is False, and for a window without
-        them.
+        ``known`` is True if state and control determine the ``quantity``. Raises ValueError if ``known`` is False, and
+        for a window without state and control.
         """
         self.reads_step = True
         if not known:
@@ -282,7 +282,7 @@ class ShootingWindow(PathWindow):
 
 
 class InverseWindow(ShootingWindow):
-    """Window of inverse dynamics: accelerations and variables are the control, and torques follow from it."""
+    """Window of inverse dynamics: the control has accelerations and variables, and torques follow from it."""
 
     _dynamics: InverseDynamics
     _by = "inverse"
@@ -301,9 +301,9 @@ class InverseWindow(ShootingWindow):
 
 
 class TorqueWeightWindow(InverseWindow):
-    """Window that records the derivatives of features by joint forces.
+    """Window that records the derivatives of features with respect to joint forces.
 
-    They weight the second derivatives of joint forces; see `curvature`.
+    These derivatives are the weights of the second derivatives of joint forces; see `curvature`.
     """
 
     def __init__(self, dynamics: InverseDynamics, y: Scalars, time: Any, before: tuple[Scalars, Scalars]) -> None:
@@ -318,7 +318,7 @@ class TorqueWeightWindow(InverseWindow):
         return list(self._torques[passive])
 
     def curvature(self, rows: Scalars, weights: Scalars) -> list[list[Any]]:
-        """Return the second derivatives of Σ s_k τ_k by (x, u), with constant s = Σ wᵢ ∂rᵢ/∂τ.
+        """Return the second derivatives of Σ s_k τ_k with respect to (x, u), with constant s = Σ wᵢ ∂rᵢ/∂τ.
 
         ``rows`` are the components rᵢ, computed in this window, and ``weights`` their factors wᵢ. τ are the joint
         forces, without constraint forces.
@@ -342,6 +342,6 @@ class TorqueWeightWindow(InverseWindow):
 def window_of(
     dynamics: RobotDynamics, y: Scalars, time: Any, before: tuple[Scalars, Scalars] | None = None
 ) -> ShootingWindow:
-    """Return the window of a step with these dynamics, which lead to y; ``before`` are its state and control."""
+    """Return the window of a step with outputs y; ``before`` are the step's state and control."""
     kind = InverseWindow if isinstance(dynamics, InverseDynamics) else ShootingWindow
     return kind(dynamics, y, time, before)

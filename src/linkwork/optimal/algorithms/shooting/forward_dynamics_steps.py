@@ -4,9 +4,10 @@
     runge_kutta_4          the classical four stages
 
 With semi-implicit Euler, q is the configuration in the middle of a step, h/2 after its velocity v, as in
-`linkwork.optimal.algorithms.path_nlp`.  Positions, gravity and forces of positions are thus of second order in h, and
-forces of velocities of first order.  Damping and dry friction of joints are those of v⁺ (`resisted_velocities`).  The
-gap g is h, and h/2 in the last step, which ends at q⁺.  All stages of "runge_kutta_4" are explicit.
+`linkwork.optimal.algorithms.path_nlp`.  So the error due to positions, gravity and position-dependent forces is of
+second order in h, and the error due to velocity-dependent forces of first order.  Damping and dry friction of joints
+are evaluated at v⁺ (`resisted_velocities`).  The gap g is h, and h/2 in the last step, which ends at q⁺.  All stages
+of "runge_kutta_4" are explicit.
 
 The linearisation follows from the derivatives of forward dynamics.
 
@@ -85,11 +86,11 @@ class RobotDynamics(Dynamics):
 
     @property
     def staggers(self) -> bool:
-        """True if configurations are in the middles of steps, where they follow from velocities."""
+        """True if configurations are in the middles of steps, so that q⁺ and v⁺ determine q."""
         return self.integrator != "runge_kutta_4"
 
     def at(self, data: Scalars) -> Dynamics:
-        """Return the dynamics of a step; ``data`` begins with the time of the next configuration and the share."""
+        """Return the dynamics of a step; ``data`` begins with the time of the next configuration and gap/h."""
         return replace(self, share=data[1])
 
     @property
@@ -98,7 +99,7 @@ class RobotDynamics(Dynamics):
         return self.passive and self.integrator == INTEGRATORS[0] and resists(self.tree)
 
     def by_begin(self, x: Scalars, rows: Matrix) -> Matrix:
-        """Convert derivatives ``rows`` (..., 2nv) by a step's state x to derivatives by the state at its beginning."""
+        """Convert derivatives ``rows`` (..., 2nv) in a step's state x to derivatives in the state at its beginning."""
         if not self.staggers:
             return rows
         (q, v), n, half = self.split_state(x), self.tree.nv, 0.5 * self.h
@@ -230,9 +231,9 @@ class RobotDynamics(Dynamics):
         )
 
     def _resisted_rows(self, x: Scalars, u: Scalars) -> tuple[list[Any], tuple[Matrix, Matrix, Matrix]]:
-        """Return v⁺ of a step with resistance R, and the derivatives of (v⁺ − v)/h by q, v and τ.
+        """Return v⁺ of a step with resistance R, and the derivatives of (v⁺ − v)/h with respect to q, v and τ.
 
-        With W = (M + h S)⁻¹ they are −W ∂ID/∂q, −W (∂ID/∂v − ∂R/∂v + S) and W.
+        With W = (M + h S)⁻¹ the derivatives are −W ∂ID/∂q, −W (∂ID/∂v − ∂R/∂v + S) and W; ID is inverse dynamics.
         """
         (q, v), after = self.split_state(x), self.velocity(x, u)
         slopes, begin_slopes = (resistance_slopes(self.tree, at) for at in (after, v))
@@ -244,7 +245,7 @@ class RobotDynamics(Dynamics):
         return after, (by_q, by_v, W)
 
     def _bent(self, x: Scalars, u: Scalars, weights: Scalars) -> tuple[list[Any], tuple[Matrix, ...], list[Any]]:
-        """Return v⁺, the second derivatives H of λ·ID − λ·R(v), and λ·R twice differentiated by v⁺, for λ = W w."""
+        """Return v⁺, the second derivatives of λ·ID − λ·R(v), and those of λ·R with respect to v⁺, for λ = W w."""
         q, v = self.split_state(x)
         if not self.is_resisted:
             a, H = implicit_hessian(self.tree, q, v, self.forces(u), weights, passive=self.passive)
@@ -260,13 +261,14 @@ class RobotDynamics(Dynamics):
         return after, (by_qq, by_qv, with_diagonal(by_vv, [_times(b, -1.0) for b in begin_bent]), by_qa), bent
 
     def curvature(self, x: Scalars, u: Scalars, gradients: Sequence[Scalars]) -> list[Matrix]:
-        """Return second derivatives of a step in parts, by (δq, δv⁺) and by (δq, δv, ε); see `Dynamics.curvature`.
+        """Return second derivatives of a step in parts, in (δq, δv⁺) and in (δq, δv, ε); see `Dynamics.curvature`.
 
-        With λ = M⁻¹ w, for the gradient w by v⁺, and H the second derivatives of λ · ID, those of w · v⁺ are
+        Let w be the gradient with respect to v⁺, λ = M⁻¹ w, and H the second derivatives of λ · ID (inverse dynamics).
+        Then the second derivatives of w · v⁺ are
 
             −h (δqᵀH_qq δq + 2 δqᵀH_qv δv + δvᵀH_vv δv) − 2 δqᵀH_qa h δa,      h δa = δv⁺ − δv.
 
-        Resistance adds −h δv⁺ᵀH_RR δv⁺.
+        Resistance R adds −h δv⁺ᵀH_RR δv⁺, where H_RR are the second derivatives of λ · R.
         """
         if self.integrator == "runge_kutta_4":
             return super().curvature(x, u, gradients)
@@ -310,7 +312,7 @@ def _times(x: Any, h: Any) -> Any:
 
 
 def joint_curvature(body: Body, q: Scalars, v: Scalars, h: Any, weights: Scalars) -> Matrix:
-    """Return the second derivatives of w · δq⁺ by (δ, ε), with constant ``weights`` w.
+    """Return the second derivatives of w · δq⁺ with respect to (δ, ε), with constant ``weights`` w.
 
     ``body`` is the body of the joint, ``v`` the velocity of the step, and ``h`` its duration.
     """
@@ -363,5 +365,5 @@ def _of_group(body: Body, v: Scalars, h: Any, weights: Scalars) -> Matrix:
 
 
 def _as_velocities(body: Body, q: Scalars, rates: Sequence[dict[Any, Any]], n: int) -> Matrix:
-    """Return the velocity of the joint along each of ``n`` directions; ``rates`` are those of the elements of q."""
+    """Return the joint's velocity along each of ``n`` directions; ``rates`` are the derivatives of q."""
     return [body.call_joint("velocity_from_rate", q, [row.get(k, 0.0) for row in rates]) for k in range(n)]

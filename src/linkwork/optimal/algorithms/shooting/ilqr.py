@@ -2,12 +2,13 @@
 
 An iteration linearises all steps of the motion in parallel, computes a policy by the Riccati backward pass
 (`riccati_backward_pass`), and rolls out from the start with u ← u + α k + K (x' ⊖ x), for the largest α = 1, ½, ¼ ...
-that decreases the merit.  With initial states that controls do not connect (gaps), roll-outs close a share α of each:
+that decreases the merit.  A gap is the difference between the end of a step and the initial guess of the next state.
+Roll-outs close a fraction α of each gap:
 
     y' = f(x', u') ⊕ −(1 − α) gap,      merit = cost + ν Σ |gap|,
 
-so α = 1 closes all.  Constraints enter by their augmented Lagrangian (`augmented_cost`).  When the predicted decrease
-is small, multipliers are updated, and the penalty grows if violations do not decrease.
+so α = 1 closes all gaps.  Constraints enter by their augmented Lagrangian (`augmented_cost`).  When the predicted
+decrease is small, multipliers are updated, and the penalty grows if violations do not decrease.
 
 Sources: Li and Todorov, Iterative linear quadratic regulator design, ICINCO 2004; Mastalli et al., Crocoddyl, ICRA 2020
 (gaps); Howell, Jackson and Manchester, ALTRO, IROS 2019 (multipliers); Pantoja, Differential dynamic programming and
@@ -67,8 +68,8 @@ class _LineSearch(NamedTuple):
 class Shooting:
     """A shooting problem of T steps: dynamics, cost terms and solver options.
 
-    ``data`` (T, k) are the inputs of each step.  ``weights`` are two arrays (T, components): those of components that
-    depend on the step itself, and those of components that depend only on the state it reaches (see `Terms`).
+    ``data`` (T, k) are the inputs of each step.  ``weights`` are two arrays (T, components): weights of components that
+    depend on the step itself, and of components that depend only on the state it reaches (see `Terms`).
     """
 
     dynamics: Dynamics
@@ -102,9 +103,9 @@ class Shooting:
         return any(kind in CONSTRAINTS for kind in (*self.terms.moving_kinds, *self.terms.reached_kinds))
 
     def weighted_rows(self, w: Any, k: Any, penalty: Any) -> tuple[WeightedRows, WeightedRows]:
-        """Return two costs: of components that depend on the step itself, and on the state that it reaches.
+        """Return two costs: for components that depend on the step itself, and on the state that it reaches.
 
-        ``w`` and ``k`` are their weights and their multipliers, as pairs.
+        ``w`` are the weights and ``k`` the multipliers of both kinds of components, as pairs.
         """
         kinds = self.terms.moving_kinds, self.terms.reached_kinds
         return tuple(WeightedRows(a, list(b), list(c), penalty) for a, b, c in zip(kinds, w, k, strict=True))  # type: ignore[return-value]
@@ -140,7 +141,7 @@ class Shooting:
         - the updated multipliers;
         - the values of the components of `Terms`;
         - the triple (cost, largest violation, size of the gap);
-        - the gaps between the steps.
+        - the gap at the end of the step.
         """
 
         def step(_: Any, row: Any) -> tuple[Any, Any]:
@@ -216,8 +217,8 @@ class Shooting:
     def dynamics_curvature(self, state: SearchState, packed: Any) -> Any:
         """Return, for each step, the second derivatives of the dynamics, weighted with the costates of the motion.
 
-        They are the lower triangles of the parts of `Dynamics.curvature`, multiplied by ``bend`` of the search's state,
-        packed, and stored for `scan_stored`.
+        The result has the lower triangles of the parts that `Dynamics.curvature` returns, multiplied by ``bend`` of the
+        search's state, packed, and stored for `scan_stored`.
         """
 
         def back(p: Any, row: Any) -> tuple[Any, Any]:
@@ -258,7 +259,7 @@ class Shooting:
     def roll_out_policy(
         self, old: RollOut, policy: Policy, share: Any, multipliers: Any, penalty: Any, gaps: Any
     ) -> tuple[RollOut, Any, Any]:
-        """Return the motion with a share of the policy, its cost, and its largest violation relative to tolerances."""
+        """Return the motion with a fraction of the policy, its cost, and its largest relative violation."""
 
         def step(state: Any, row: Any) -> tuple[Any, Any]:
             x, total, most = state
@@ -317,7 +318,7 @@ class Shooting:
         gaps: Any,
         last: Any,
     ) -> _LineSearch:
-        """Return the motion with the largest share 1, ½, ¼ ... of the policy that decreases the merit.
+        """Return the motion with the largest fraction 1, ½, ¼ ... of the policy that decreases the merit.
 
         If ``last`` is true, the motion also has to satisfy the constraints within their tolerances.
         """
@@ -395,8 +396,8 @@ class Shooting:
     ) -> ShootingOutcome:
         """Return the result of a search that begins with a motion; single shooting uses only the motion's controls.
 
-        ``multipliers`` are the initial ones, by default 0. ``scalars`` are the penalty, damping and counters of the
-        search (`SHOOTING_SCALARS`); with those of an earlier result, its search continues.
+        ``multipliers`` are the initial multipliers, by default 0. ``scalars`` are the penalty, damping and counters of
+        the search (`SHOOTING_SCALARS`); with the scalars of an earlier result, the search continues from this result.
         """
         count, m, n = len(motion.u), self.dynamics.controls, self.dynamics.size
         if not self.gaps:

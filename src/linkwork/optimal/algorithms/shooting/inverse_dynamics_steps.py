@@ -1,12 +1,12 @@
-"""Steps with accelerations as controls: x = (q, v), u are accelerations and variables, τ follows by inverse dynamics.
+"""Steps with accelerations as controls: x = (q, v), u are accelerations and variables, τ is the inverse dynamics.
 
     v⁺ = v + h a,       q⁺ = q ⊕ g v⁺,       τ = M(q) a + h(q, w) − Σ Jᵀ f
 
-A step is purely kinematic, and torques are features of it: motor limits are inequalities, and τ = 0 for joints without
-motors, such as the six of a floating base.  With "semi_implicit_euler" w is v, and v⁺ for damping and dry friction, so
-the motion is that of forward dynamics with τ, step by step.  With "stormer_verlet" w is the mean of v and v⁺, with an
-error of O(h²), as for paths by finite differences.  Derivatives of τ are those of inverse dynamics, in every function
-of (x, u).
+A step is purely kinematic, and torques are features of the step: motor limits are inequalities, and τ = 0 for joints
+without motors, such as the six coordinates of a floating base.  With "semi_implicit_euler" w is v, and v⁺ for damping
+and dry friction; the motion equals that of forward dynamics with τ, step by step.  With "stormer_verlet" w is the mean
+of v and v⁺, with an error of O(h²), as for paths.  Derivatives of τ in every function of (x, u) are computed by the
+derivatives of inverse dynamics.
 
 Sources: Mastalli et al., Inverse-dynamics MPC via nullspace resolution, IEEE Trans. Robotics 39, 2023; Hairer, Lubich
 and Wanner, Geometric numerical integration illustrated by the Störmer-Verlet method, Acta Numerica 12, 2003.
@@ -41,7 +41,8 @@ INVERSE_INTEGRATORS = ("semi_implicit_euler", "stormer_verlet")
 class InverseDynamics(RobotDynamics):
     """Step whose controls u are accelerations and variables; joint forces τ follow by inverse dynamics.
 
-    ``variables`` are names and sizes.  ``acting`` are the contacts and constraints whose forces are among them.
+    ``variables`` are names and sizes.  ``acting`` are the contacts and constraints whose forces are among the
+    variables.
     """
 
     variables: tuple[tuple[str, int], ...] = ()
@@ -70,7 +71,7 @@ class InverseDynamics(RobotDynamics):
         return q, v, a
 
     def torque(self, x: Scalars, u: Scalars, passive: bool, time: Any) -> list[Any]:
-        """Return the joint forces τ (nv) of a step [N·m, N]; ``time`` is that of the next configuration."""
+        """Return the joint forces τ (nv) of a step [N·m, N]; ``time`` is the time [s] of the next configuration."""
         q, w, a = self.force_arguments(x, u)
         named = self.named(u)
         forces = [f for force in self.acting for f in named[force.name]]
@@ -81,7 +82,7 @@ class InverseDynamics(RobotDynamics):
         return [b + c for b, c in zip(tau, added_resistance(self.tree, w, after), strict=True)]
 
     def torque_curvature(self, x: Scalars, u: Scalars, weights: Scalars, passive: bool, time: Any) -> list[list[Any]]:
-        """Return second derivatives of Σ wᵢ τᵢ by (x, u), without constraint forces."""
+        """Return second derivatives of Σ wᵢ τᵢ with respect to (x, u), without constraint forces."""
         tree, n, half = self.tree, self.tree.nv, 0.5 * self.h if self.integrator == "stormer_verlet" else 0.0
         named, columns, start = self.named(u), {}, 3 * n
         for name, size in self.variables:
@@ -116,9 +117,9 @@ class InverseDynamics(RobotDynamics):
         return H
 
     def motors(self, x: Scalars, u: Scalars, gains: Sequence[Scalars], time: Any) -> tuple[list[Any], list[list[Any]]]:
-        """Return the motor forces of a step, and their derivative by x when u changes with it.
+        """Return the motor forces of a step, and their derivative with respect to x under feedback.
 
-        The change is du = K dx with the feedback gains K = ``gains``.
+        The control changes by du = K dx with the feedback gains K = ``gains``.
         """
         n = self.size
         tau, rows = value_and_jacobian(lambda x, u: self.torque(x, u, self.passive, time), x, u, self.rates(x))
@@ -199,7 +200,7 @@ class _JointForceFunction:
 
 
 def _tangent(tree: Tree, q: Scalars, rates: Scalars) -> list[Any]:
-    """Return the tangent vector along which q changes at these rates."""
+    """Return the tangent vector along which the elements of q change at these ``rates``."""
     columns: list[Any] = []
     for i, body in tree.stacked():
         span = tree.q_slices[i]

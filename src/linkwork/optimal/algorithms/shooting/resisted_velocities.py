@@ -2,12 +2,13 @@
 
     M (v⁺ − v) = h (τ − b − R(v⁺)),      R_k(v_k) = D_k v_k + F_k(v_k),
 
-where b are all other forces, at the beginning of the step.  So steps of any length are stable, and dry friction that is
-much steeper than M/h stops a joint within one step.  Newton's method linearises R at a velocity z, which is that of the
-previous iteration, or 0 for a joint whose velocity changed its sign.  For one joint this converges from any z, as the
-law of friction is concave for v > 0 and odd: every tangent is above it, so an iteration ends before the solution.
+where b are all other forces, at the beginning of the step.  So steps of any length are stable, and dry friction that
+is much steeper than M/h stops a joint within one step.  Newton's method linearises R at a velocity z: the velocity of
+the previous iteration, or 0 for a joint whose velocity changed its sign.  For a single joint the method converges from
+any z, because friction is an odd function of v and concave for v > 0: every tangent is above the function, so an
+iteration does not overshoot the solution.
 
-With S = ∂R/∂v⁺, derivatives of v⁺ have the matrix (M + h S)⁻¹ in place of M⁻¹.
+With S = ∂R/∂v⁺, derivatives of v⁺ contain (M + h S)⁻¹ instead of M⁻¹.
 
 Sources: Hairer and Wanner, Solving Ordinary Differential Equations II, 2nd ed., 1996, section IV.8 (Newton's method in
 implicit steps); Moreau, Unilateral contact and dry friction in finite freedom dynamics, 1988 (friction of v⁺).
@@ -62,7 +63,7 @@ def friction_velocities(tree: Tree) -> list[Any]:
 
 
 def added_resistance(tree: Tree, v: Scalars, after: Scalars) -> list[Any]:
-    """Return R(v⁺) − R(v) (nv), which inverse dynamics at (q, v) lacks."""
+    """Return R(v⁺) − R(v) (nv), the resistance that inverse dynamics at (q, v) does not include."""
     both = zip(resisting_force(tree, v), resisting_force(tree, after), strict=True)
     return [a if is_zero(b) else a - b for a, b in both]
 
@@ -111,7 +112,7 @@ def resisted_velocity(tree: Tree, M: Matrix, v: Scalars, h: Any, forces: Scalars
 
 
 def next_velocities(z: Scalars, after: Scalars) -> list[Any]:
-    """Return the velocities at which to linearise next: those of the solution, 0 where the sign has changed.
+    """Return the velocities of the next linearisation: the solution's, or 0 where the sign has changed.
 
     ``z`` are the velocities of the last linearisation, and ``after`` are the velocities of its solution.
     """

@@ -1,19 +1,20 @@
 """Riccati backward pass of DDP/iLQR: quadratic cost to go and feedback policy, with box limits of controls.
 
-With the Hessian L and gradient l of a step's cost by (x, u), and the cost to go V, v of the state that it leads to,
+With the Hessian L and gradient l of a step's cost with respect to (x, u), its Jacobian F, and the Hessian V and
+gradient v of the cost to go at the next state,
 
     Q = L + FᵀV F,   q = l + Fᵀ(v + V d),      du = k + K dx,   k = −Q_uu⁻¹ q_u,   K = −Q_uu⁻¹ Q_ux,
     V ← Q_xx + Q_xu K,      v ← q_x + Q_xu k,
 
-where d is the gap between the end of a step and the beginning of the next.  Damping adds a share μ to the diagonal of
-Q_uu and shortens steps.  Within limits, k is the optimum in its box, and controls at a bound have zero gains.
+where d is the gap between the end of a step and the beginning of the next.  Damping multiplies the diagonal of Q_uu by
+1 + μ and shortens steps.  Within limits, k is the optimum in its box, and controls at a bound have zero gains.
 
 Sources: Mayne, A second-order gradient method for determining optimal trajectories, Int. J. Control 3, 1966; Tassa,
 Mansard and Todorov, ICRA 2014; Mastalli et al., Crocoddyl, ICRA 2020 (gaps).
 
-The box-constrained minimum of ½ dᵀQ d + qᵀd, and its derivative by q, follow from a primal–dual active-set method:
-components beyond a bound, or pushed against it, are fixed there; the others solve the remaining equations; until the
-sets do not change.
+The box-constrained minimum of ½ dᵀQ d + qᵀd, and its derivative with respect to q, are computed by a primal–dual
+active-set method.  Components beyond a bound, or pushed against a bound, are fixed at this bound; the other components
+solve the remaining equations.  This is repeated until the set of fixed components does not change.
 
 Sources: Tassa, Mansard and Todorov, Control-limited differential dynamic programming, ICRA 2014; Hintermüller, Ito and
 Kunisch, The primal-dual active set strategy as a semismooth Newton method, SIAM J. Optim. 13, 2002.
@@ -45,7 +46,7 @@ _LARGE = 5000  # multiplications from which on products with gains, and their so
 
 
 class StepModel(NamedTuple):
-    """Quadratic model of a step's cost and dynamics: by (x, u), and by the state that the step leads to."""
+    """Quadratic model of a step's cost and dynamics: in (x, u), and in the state to which the step leads."""
 
     linear: LinearStep
     gradient: list[Any]  # by (x, u)
@@ -82,9 +83,9 @@ def backward_pass(
 ) -> Policy:
     """Return the feedback policy of all steps, by the Riccati backward pass from the last step to the first.
 
-    ``model(row)`` returns the quadratic model of a step from the rows of `scan_storing` in ``stored``, and
-    ``limits(u)`` the lower and upper bounds of du from the step's controls ``u`` (T, m). ``n`` and ``m`` are the sizes
-    of dx and u.
+    ``model(row)`` returns the quadratic model of a step from its row of ``stored``, which `scan_storing` has stored.
+    ``limits(u)`` returns the lower and upper bounds of du from a step's controls. ``u`` (T, m) are the controls of all
+    steps, and ``n`` and ``m`` the sizes of dx and u.
     """
 
     def step(state: Any, row: Any) -> tuple[Any, Any]:
@@ -127,7 +128,7 @@ def backward_pass(
 
 
 def _lower_sum(Q: Matrix, columns: Matrix, gains: Matrix) -> Matrix:
-    """Return the rows of the lower triangle of Q_xx + Q_xu K; ``columns`` are those of Q_ux, and ``gains`` are K."""
+    """Return the rows of the lower triangle of Q_xx + Q_xu K from the ``columns`` of Q_ux and the ``gains`` K."""
     n = len(columns)
     if n * n * len(gains) > _LARGE:
         changes = large_product(columns, gains)
@@ -177,14 +178,14 @@ def _factored(Q: RowsOfScalars) -> tuple[SymmetricFactors, Any]:
 
 
 def unconstrained_solution(Q: RowsOfScalars, q: Scalars, columns: RowsOfScalars) -> BoxSolution:
-    """Return the minimum d = −Q⁻¹ q of ½ dᵀQ d + qᵀd, and the gains −Q⁻¹ C; ``columns`` are those of C."""
+    """Return the minimum d = −Q⁻¹ q of ½ dᵀQ d + qᵀd, and the gains −Q⁻¹ C, from the ``columns`` of C."""
     factors, regular = _factored(Q)
     d = [-x for x in factors.solved(q)]
     return BoxSolution(d, _solved_columns(factors, negated(columns)), regular)
 
 
 def _solved_columns(factors: SymmetricFactors, columns: RowsOfScalars) -> Matrix:
-    """Return the solutions X of Q X = C, as rows; ``columns`` are those of C."""
+    """Return the solution X of Q X = C, row by row, from the ``columns`` of C."""
     is_large = len(columns) * len(columns[0]) ** 2 > _LARGE
     return transposed(map_rows(factors.solved, columns, in_loops=is_large, alike=True))
 

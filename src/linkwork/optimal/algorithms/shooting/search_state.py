@@ -83,7 +83,7 @@ def initial_scalars(tolerance: Any, penalty: Any, constrained: bool) -> list[Any
 class Packing:
     """Conversion between nested lists of scalars and a flat array, the state of a compiled loop.
 
-    While a kernel is traced, plain floats are the same in all steps; they are stored here and not in the array.
+    While a kernel is traced, plain floats are the same in all steps; this object stores them, and not the array.
     Outside a trace the array has all values.
     """
 

@@ -1,4 +1,4 @@
-"""KKT conditions of an optimal motion in one step, and their derivatives, for its sensitivity.
+"""KKT conditions of one step of an optimal motion, and their derivatives, for the motion's sensitivity.
 
 A step has a state x, decision variables z, and the next state y.  Its equations are implicit, e(x, z, y) = 0; for
 forward dynamics with z = (u; f)
@@ -6,12 +6,13 @@ forward dynamics with z = (u; f)
     S u − (M(q) a + c(q, v) + R(v⁺) − Gᵀ f) = 0,      a = (v⁺ − v)/h,      q⁺ = q ⊕ h v⁺,      r(q⁺, q) = 0,
 
 with contact forces f, contact residuals r, and damping and friction R.  So no derivative of M⁻¹ is needed.  With the
-rows r of cost terms, their multipliers μ and the multipliers p of the step, an optimal motion satisfies, over all of
-its steps,
+rows r of cost terms, their multipliers μ and the multipliers p of the step equations, an optimal motion satisfies,
+with a sum over all of its steps,
 
     ∂/∂(x, z, y) Σ (costs and half the squares + μᵀ r + pᵀ e) = 0.
 
-As in `path_kkt`, an input θ moves the motion by the second derivatives of the same sum.
+As in `path_kkt`, the derivative of the motion with respect to an input θ follows from the second derivatives of this
+sum.
 
 The equations of all steps are banded.  `solve_stages` solves them by orthogonal (QR) elimination, step by step.
 Overdetermined equations are solved in the least-squares sense; undetermined unknowns have least norm.
@@ -67,7 +68,7 @@ def step_equation_count(dynamics: RobotDynamics) -> int:
 class StepConditions:
     """KKT conditions of one step of an optimal motion.
 
-    Its methods need ``multipliers`` for all components of `rows`; those of costs and squares are unused.
+    The methods need ``multipliers`` for all components of `rows`; multipliers of costs and squares are not used.
     """
 
     terms: CostTerms
@@ -84,7 +85,7 @@ class StepConditions:
     def kinds(self) -> tuple[str, ...]:
         """Kind of each component of `rows`.
 
-        It is the kind of its term, "equality" for step equations, and "output" for motor forces.
+        A component has the kind of its term, "equality" for step equations, and "output" for motor forces.
         """
         terms = self.terms
         step = ("equality",) * step_equation_count(terms.dynamics)
@@ -94,8 +95,8 @@ class StepConditions:
         """Return weighted components of terms, errors e of the step equations, and motor forces, as one list.
 
         x and y are the states before and after the step. z are the controls, followed by the contact and constraint
-        forces. A component is 0 where its term does not apply. If ``needed`` is False, e omits the joint forces of
-        motion and contacts.
+        forces. A component is 0 where its term does not apply. If ``needed`` is False, e omits the joint forces that
+        are due to the motion and to contacts.
         """
         dynamics, data = self._dynamics, list(self.data)
         u, more = z[: dynamics.controls], z[dynamics.controls :]
@@ -198,9 +199,9 @@ class StepConditions:
         return H, J
 
     def _force_hessian(self, dynamics: RobotDynamics, x: Scalars, z: Scalars, y: Scalars, weights: Scalars) -> Matrix:
-        """Return the second derivatives of Σ wᵢ τᵢ by (x, z, y), in closed form.
+        """Return the second derivatives of Σ wᵢ τᵢ with respect to (x, z, y), in closed form.
 
-        τ are the joint forces of motion and contacts, without constraint forces.
+        τ are the joint forces due to motion and contacts, without constraint forces.
         """
         n, m = dynamics.tree.nv, len(z)
         q, v = dynamics.split_state(x)
@@ -302,7 +303,7 @@ def _residual(rows: Sequence[StageRows], result: Sequence[Array]) -> float:
 def _least_squares(sizes: Sequence[int], rows: Sequence[StageRows]) -> list[Array]:
     """Return the least-squares solution of all equations as one system, for each stage.
 
-    It also solves dependent equations.
+    The method also works for dependent equations.
     """
     starts = np.concatenate([[0], np.cumsum(sizes)])
     A, b = np.zeros((sum(len(row.A) for row in rows), starts[-1])), np.vstack([row.b for row in rows])

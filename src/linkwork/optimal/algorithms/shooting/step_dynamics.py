@@ -2,9 +2,9 @@
 
     y = f(x, u),      dy = A dx + B du,
 
-with tangent vectors dx, dy.  A class defines the step; its derivatives follow by differentiation over any scalar, or in
-closed form.  The linearisation is a product of sparse factors.  A step that changes velocities first, and then the
-configuration,
+with tangent vectors dx, dy.  A class defines the step.  The step's derivatives are computed by automatic
+differentiation, or in closed form.  The linearisation is a product of sparse factors.  A step that changes velocities
+first, and then the configuration,
 
     dv⁺ = P dq + Q dv + W du,      dq⁺ = D dq + h E dv⁺,
 
@@ -55,7 +55,7 @@ class Dynamics(ABC):
         return self
 
     def moved(self, x: Scalars, change: Scalars) -> list[Any]:
-        """Return x ⊕ δ, the state after the tangent vector δ = ``change`` from x."""
+        """Return x ⊕ δ, the state reached from x by moving along the tangent vector δ = ``change``."""
         return [a + b for a, b in zip(x, change, strict=True)]
 
     def state_difference(self, x: Scalars, y: Scalars) -> list[Any]:
@@ -67,9 +67,9 @@ class Dynamics(ABC):
         return sum((fabs(x) for x in change), 0.0)
 
     def rates(self, x: Scalars) -> Rates:
-        """Return the derivatives of each value of the state x by a tangent vector at x.
+        """Return the derivatives of each value of the state x with respect to a tangent vector at x.
 
-        Each value has a dict: index of a component of the tangent vector -> derivative.
+        Each value has a dict from index of a component of the tangent vector to derivative.
         """
         return [{k: 1.0} for k in range(self.state_size)]
 
@@ -86,14 +86,15 @@ class Dynamics(ABC):
     def curvature(self, x: Scalars, u: Scalars, gradients: Sequence[Scalars]) -> list[list[list[Any]]]:
         """Return second derivatives of Σ wᵢ (f(x ⊕ δ, u + ε) ⊖ f(x, u))ᵢ, with constant weights w, in parts.
 
-        A part belongs to a factor F_k of the linear step: it is a Hessian by the values that F_k is multiplied with,
-        or empty.  The second derivatives by (δ, ε) are Σ Gᵀ H_k G with G = F_{k+1} F_{k+2} …  (`LinearStep.hessian`).
-        ``gradients`` are `LinearStep.gradients` of w without the last one: the first is w.
+        A part H_k belongs to a factor F_k of the linear step: the Hessian with respect to the vector that F_k
+        multiplies, or empty.  The second derivatives with respect to (δ, ε) are Σ Gᵀ H_k G with G = F_{k+1} F_{k+2} …
+        (`LinearStep.hessian`). ``gradients`` are the vectors that `LinearStep.gradients` returns for w, without the
+        last one; the first is w.
         """
         return [*([] for _ in gradients[1:]), self.whole_curvature(x, u, gradients[0])]
 
     def whole_curvature(self, x: Scalars, u: Scalars, weights: Scalars) -> list[list[Any]]:
-        """Return the second derivatives that `curvature` returns in parts, by (δ, ε), from those of `step`."""
+        """Return the second derivatives with respect to (δ, ε), by differentiation of `step`, not in parts."""
         y = self.step(x, u)
         n, m = self.size, self.controls
 
@@ -110,10 +111,10 @@ class Dynamics(ABC):
 def value_and_jacobian(
     compute: Callable[[list[Any], list[Any]], Sequence[Any]], x: Scalars, u: Scalars, rates: Rates
 ) -> tuple[list[Any], list[dict[Any, Any]]]:
-    """Return compute(x, u) and its derivatives, as a dict by column for each value.
+    """Return the values compute(x, u) and the derivatives of each value, as a dict by column.
 
-    Columns are those of the tangent vector of x, then those of u. ``rates`` are the derivatives of each value of x by
-    its tangent vector.
+    Columns are the components of the tangent vector of x, then of u. ``rates`` are the derivatives of each value of x
+    with respect to the tangent vector.
     """
     size = 1 + max((key for row in rates for key in row), default=-1)
     rows = [SparseTangent(row) for row in rates] + [SparseTangent({size + k: 1.0}) for k in range(len(u))]
@@ -158,28 +159,28 @@ class LinearStep:
         return result
 
     def rows(self) -> list[list[Any]]:
-        """Return F = F₁ F₂ …, the Jacobian of the next state by the state and the control."""
+        """Return F = F₁ F₂ …, the Jacobian of the next state with respect to the state and the control."""
         return reduce(product, self.factors[1:], [list(row) for row in self.factors[0]])
 
     def gradient(self, v: Scalars) -> list[Any]:
-        """Return Fᵀ v, the gradient by state and control from the gradient v by the next state.
+        """Return Fᵀ v, the gradient in state and control, from the gradient v in the next state.
 
         F = F₁ F₂ … is the Jacobian of the step.
         """
         return self.gradients(v)[-1]
 
     def gradients(self, v: Scalars) -> list[list[Any]]:
-        """Return v, F₁ᵀ v, F₂ᵀ F₁ᵀ v, …: the gradients by the next state and by each factor's input."""
+        """Return v, F₁ᵀ v, F₂ᵀ F₁ᵀ v, …: the gradients in the next state and in each factor's input."""
         result = [list(v)]
         for factor in self.factors:
             result.append([dot(column, result[-1]) for column in transposed(factor)])
         return result
 
     def hessian(self, V: Matrix, curvature: Sequence[Matrix] = ()) -> list[list[Any]]:
-        """Return FᵀV F, the Hessian by state and control from the symmetric Hessian V by the next state.
+        """Return FᵀV F, the Hessian in state and control, from the symmetric Hessian V in the next state.
 
-        F = F₁ F₂ … is the Jacobian of the step.  V and the result are full matrices.  ``curvature`` are the parts of
-        second derivatives of the step, which are added; see `Dynamics.curvature`.
+        F = F₁ F₂ … is the Jacobian of the step.  V and the result are full matrices.  ``curvature`` are the parts that
+        `Dynamics.curvature` returns; the second derivatives of the step are added to the result.
         """
         result = [list(row) for row in V]
         for k, factor in enumerate(self.factors):
@@ -195,7 +196,7 @@ class LinearStep:
 def congruent(V: Matrix, F: Matrix) -> list[list[Any]]:
     """Return FᵀV F for a symmetric V; the result is exactly symmetric.
 
-    The rows of F that are mostly nonzero are multiplied by large matrix products, if there are enough of them.
+    If many rows of F are mostly nonzero, large matrix products are used for these rows.
     """
     dense = [k for k, row in enumerate(F) if 2 * sum(map(is_zero, row)) < len(row)]
     if len(F) * len(dense) * len(F[0]) > _LARGE:
@@ -212,7 +213,7 @@ def congruent(V: Matrix, F: Matrix) -> list[list[Any]]:
 def _congruent_in_parts(V: Matrix, F: Matrix, dense: Sequence[int]) -> list[list[Any]]:
     """Return FᵀV F for a symmetric V: large products for the rows ``dense`` of F, explicit operations for the others.
 
-    The products have a symmetric sum, so most of the half above the diagonal is not computed.
+    The sum of the products is symmetric, so most of the half above the diagonal is not computed.
     """
     sparse = [k for k in range(len(F)) if k not in set(dense)]
     rows, columns = [F[k] for k in dense], _nonzero_columns([F[k] for k in sparse])
@@ -238,7 +239,7 @@ def _product_of_both(
 ) -> list[list[Any]]:
     """Return the rows ``of`` of V F, with the rows ``dense`` of F in a large product.
 
-    ``rows`` are these, and ``columns`` those of the ``sparse``.
+    ``rows`` are the dense rows of F, and ``columns`` belong to its ``sparse`` rows.
     """
     product = large_product([[V[i][k] for k in dense] for i in of], rows)
     if not any(columns):
@@ -248,7 +249,7 @@ def _product_of_both(
 
 
 def _lower_product(left: Matrix, right: Matrix) -> list[list[Any]]:
-    """Return the product of a matrix of many rows and one of as many columns, at least up to the diagonal."""
+    """Return the product of two matrices, with square result; at least its lower triangle is computed."""
     half = len(left) // 2 // 8 * 8
     above = large_product(left[:half], [row[:half] for row in right]) if half else []
     return [*above, *large_product(left[half:], right)]
