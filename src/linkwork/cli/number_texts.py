@@ -38,7 +38,7 @@ _QUANTITY = re.compile(rf"(.*?[\d.])({'|'.join(sorted(map(re.escape, UNITS), key
 DEGREES = re.compile(r"[-+]?[\d.]+(deg(rees?)?|°)", re.IGNORECASE)
 """An angle in degrees, with any form of the unit."""
 
-_DECIMAL_COMMA = re.compile(r"(^|\d),\d")
+_DECIMAL_COMMA = re.compile(r"(^[-+]?|\d),\d")
 _LAST = "0123456789."  # characters at the end of a number
 
 
