@@ -17,8 +17,8 @@ from linkwork.cli.parser import CommandParser
 PAGE = Path(__file__).parents[2] / "docs" / "command_line.md"
 BEGIN = """# Command line
 
-This page lists all commands of `linkwork`, their options and exit codes. A program writes it from the parsers of the
-commands. `linkwork COMMAND --help` prints the same.
+This page lists all commands of `linkwork`, their options and exit codes. It is generated from the parsers of the
+commands. `linkwork COMMAND --help` prints the same text.
 
 ```bash
 linkwork info robot.urdf
@@ -31,26 +31,26 @@ linkwork view robot.urdf --scene cell.yaml --motion path.yaml
 eval "$(linkwork completion bash)"
 ```
 
-Options may stand before and after the files. An option of several words, such as `--q`, ends before a file. An
-optional second file, as of `compare`, must stand before options that take folders. A configuration is all numbers of q,
-`NAME=NUMBER` for some coordinates, or the name of a named configuration. With `--json` a command prints one JSON
-document to standard output. Warnings and errors go to standard error.
+Options may stand before and after the files. An option with several values, such as `--q`, ends before a file. The
+second file of `compare` and similar commands must stand before options whose values are folders. Pass a configuration
+as all numbers of q, as `NAME=NUMBER` for some coordinates, or as the name of a named configuration. With `--json` a
+command prints one JSON document to standard output. Warnings and errors go to standard error.
 
 Numbers are in SI units, and angles in rad. A unit may follow a number: `rad`, `deg` or `°`, `m`, `cm` or `mm`, `rad/s`,
 `deg/s` or `rpm`, `m/s` or `mm/s`, `kg` or `g`, such as `--q 30deg -90deg`, `--v crank=60rpm` and `--pose 300mm 0 0.5`.
-A unit of another kind than that of the coordinate is an error. Results are in SI units.
+A unit that does not fit the quantity is an error. Results are in SI units.
 
 `--srdf` and `--joint-limits` read MoveIt's files beside a robot's file: pairs of links that do not collide, named
-configurations, and limits. `--payload FRAME MASS [X Y Z]` adds a load to a frame of the robot in all commands. It is
-repeated for several loads.
+configurations, and limits. In all commands, `--payload FRAME MASS [X Y Z]` adds a load to a frame of the robot;
+repeat the option for several loads.
 
-In robots with loops, joints with `NAME=NUMBER` keep these values, and the others close the loops. Numbers for all of q
-may have four digits: joints move by at most 1e-3 [rad, m] to close the loops.
+In robots with loops, joints with `NAME=NUMBER` keep these values, and the other joints close the loops. If all numbers
+of q are passed, four digits are sufficient: joints move by at most 1e-3 [rad, m] to close the loops.
 
-`@FILE` stands for the numbers of a vector, a pose or limits. The file has the suffix `.json`, `.csv`, `.npz` or `.npy`,
-as Python and other commands write it: a list, an object with a number for each coordinate, or arrays by name, as
-`--output` and `--json` write them. `@FILE:NAME` selects an array. `@FILE:ROW` and `@FILE:NAME:ROW` select a row, and
-`-1` the last one. `NAME=NUMBER` after a file changes coordinates. `@-` reads JSON
+`@FILE` stands for the numbers of a vector, a pose or limits. The file has the suffix `.json`, `.csv`, `.npz` or `.npy`.
+It contains a list, an object with a number for each coordinate, or named arrays, as `--output` and `--json` write them.
+`@FILE:NAME` selects an array. `@FILE:ROW` and `@FILE:NAME:ROW` select a row; the row `-1` is the last row.
+`NAME=NUMBER` after a file changes coordinates. `@-` reads JSON
 or a table of numbers from standard input.
 
 ```bash
@@ -62,15 +62,15 @@ linkwork ik robot.urdf --frame hand --position 0.4 0.1 0.3 --json | linkwork jac
 
 `--output` writes a file in the format of its ending: tables (`.csv`), arrays (`.npz`), messages of ROS (`.yaml`,
 `.json`), pages (`.html`), models (`.glb`), and pictures and films (`.png`, `.mp4`, extra `pictures`). `view --motion`
-and `view --map` show files that commands wrote; `view --motion path.csv --png path.png` draws the whole motion.
+and `view --map` show files that other commands wrote; `view --motion path.csv --png path.png` draws the whole motion.
 
-`linkwork completion SHELL` prints the script with which bash, zsh or fish completes commands, options, values, files
-and names of built-in robots. If a robot is on the line, it also completes names of its frames, joints, coordinates and
-named configurations, but not those of xacro files, which it does not expand. Put `eval "$(linkwork completion bash)"`
-into `~/.bashrc`, the same with zsh after `compinit` into `~/.zshrc`, and store the script of fish as
-`~/.config/fish/completions/linkwork.fish`.
+`linkwork completion SHELL` prints a script for bash, zsh or fish, which completes commands, options, values, files and
+names of built-in robots. If the command line contains a robot, the script also completes names of its frames, joints,
+coordinates and named configurations. Xacro files are not expanded, so their names are not completed. For bash, put
+`eval "$(linkwork completion bash)"` into `~/.bashrc`. For zsh, put `eval "$(linkwork completion zsh)"` into `~/.zshrc`,
+after `compinit`. For fish, store the script as `~/.config/fish/completions/linkwork.fish`.
 
-A script can select findings of `check` by their code, also notes such as `MESH_MISSING`, here with the program jq:
+A script can select findings of `check` by their codes, also notes such as `MESH_MISSING`. This example uses jq:
 
 ```bash
 linkwork check robot.urdf --json | jq -e 'all(.model.findings[]; .code != "MESH_MISSING")'
@@ -78,9 +78,10 @@ linkwork check robot.urdf --json | jq -e 'all(.model.findings[]; .code != "MESH_
 
 """
 
-ERRORS = """An error goes to standard error. With `--json`, standard output has a document, too: `error` is the message,
-`exit_code` its code, and `issues` the errors of a file with `code`, `message`, `hint`, `file`, `line`, `column` and
-`element`; `warnings` are its repairs and notes, with the same fields. Other documents have no key `error`."""
+ERRORS = """Errors are written to standard error. With `--json`, standard output also has a document: `error` is the
+message, `exit_code` is the exit code, and `issues` lists the errors of a file with `code`, `message`, `hint`, `file`,
+`line`, `column` and `element`. `warnings` lists the file's repairs and notes, with the same fields. Only documents of
+errors have the key `error`."""
 
 
 def rows(parser: argparse.ArgumentParser, omitted: set[str]) -> list[str]:

@@ -23,33 +23,35 @@ Record = Mapping[str, Mapping[str, Mapping[str, str]]]  # outcome by format, ele
 _HEAD = """\
 # Elements and attributes of robot files
 
-This page lists each element and attribute of the formats that linkwork reads, and what a value other than the default
-does. Use this page to learn whether linkwork takes what your file states. A program writes the tables: it changes one
-attribute of a generated file at a time, and compares the robot and the report. A test compares the tables with this
-page. It fails if a change affects neither the robot nor the report, unless the attribute is a label.
+This page lists each element and attribute of the formats that linkwork reads, and the effect of a value other than the
+default. Use this page to check that linkwork uses the content of your file. A program writes the tables: it changes one
+attribute of a generated file at a time, and compares the robots and the reports. A test compares the tables with this
+page. The test fails if a change affects neither the robot nor the report, unless the attribute is a label.
 
-- *taken*: the robot changes. An attribute of some types of joints or shapes only is reported for the other types.
-- *reported*: the report names the attribute, or the element that contains it.
-- *refused*: the file is an error.
+- *taken*: linkwork uses the attribute, so the robot changes. If an attribute applies only to some types of joints or
+  shapes, it is reported on all other types.
+- *reported*: the attribute has no effect, and the report names the attribute or the element that contains it.
+- *refused*: loading the file raises an error.
 - *label*: the attribute has no mechanical meaning.
-- *resolved before*: the attribute acts on what MuJoCo's compiler computes or opens, which is taken.
+- *resolved before*: MuJoCo's compiler uses the attribute, and linkwork reads the compiler's results.
 
-Children with a text and empty elements are listed with the attributes of their parent. [Robot files](robot_files.md)
-describes the report. Unknown elements and attributes are reported.
+Elements with a text and empty elements are listed with the attributes of their parent element. Unknown elements and
+attributes are reported. [Robot files](robot_files.md) describes the report.
 """
 _TITLES = {
-    "urdf": ("URDF 1.2", "The types of joints are those of URDF; loops are those of URDF+ and URDF 1.2."),
-    "srdf": ("SRDF", "Values of a floating base are in the order of MoveIt and Pinocchio, x y z qx qy qz qw."),
-    "sdf": ("SDF 1.4 to 1.12", "A version's elements are refused or reported in files of another version."),
+    "urdf": ("URDF 1.2", "Joint types are the types of URDF. Loops are elements of URDF+ and URDF 1.2."),
+    "srdf": ("SRDF", "The values of a floating base have the order of MoveIt and Pinocchio, x y z qx qy qz qw."),
+    "sdf": ("SDF 1.4 to 1.12", "Elements of one version are refused or reported in files of other versions."),
     "mjcf": (
         "MJCF",
-        "The schema is that of MuJoCo {mujoco}. The first rows have the elements whose attributes share an outcome.\n"
-        "MuJoCo applies `default`, `include`, `frame`, `replicate` and `attach` before linkwork reads the model.",
+        "The table lists the attributes of the schema of MuJoCo {mujoco}. In the first rows, all attributes of an\n"
+        "element have the same outcome. MuJoCo applies `default`, `include`, `frame`, `replicate` and `attach` before\n"
+        "linkwork reads the model.",
     ),
     "usd": (
         "USD",
-        "The properties are those that USD's registry has for the schemas of UsdPhysics and the shapes of UsdGeom.\n"
-        "They have no `physics:` here. [USD stages](usd.md#drives-and-extensions) lists attributes of simulators.",
+        "The table lists the properties of the schemas of UsdPhysics and of the shapes of UsdGeom in USD's registry.\n"
+        "The prefix `physics:` is omitted. [USD stages](usd.md#drives-and-extensions) lists attributes of simulators.",
     ),
 }
 _WORDS = {"compiler": "resolved before"}

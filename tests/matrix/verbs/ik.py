@@ -28,7 +28,7 @@ def _limits_hold(kind: Kind, q: np.ndarray) -> None:
 
 @verb("inverse_kinematics", needs=_has_joints)
 def inverse_kinematics(kind: Kind) -> None:
-    """From q, the pose of a configuration near q is reached by a solution near q, within limits and constraints."""
+    """A solution near q reaches the pose of a configuration near q, within limits and constraints."""
     goal = kind.moved(0.05)
     X = kind.robot.pose(goal, kind.frame)
     solution = kind.robot.inverse_kinematics(X, kind.frame, q_init=kind.q)

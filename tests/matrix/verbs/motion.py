@@ -116,7 +116,7 @@ def joined_and_reversed(kind: Kind) -> None:
 
 @verb("plan", "planning.PlanResult.trajectory")
 def plan(kind: Kind) -> None:
-    """With an obstacle far away, a path from start to goal is found, which satisfies constraints and limits."""
+    """A path from start to goal is found beside a far obstacle, and satisfies constraints and limits."""
     goal = kind.moved(0.1)
     result = _apart(kind).plan(kind.q, goal, FAR, time_limit=20.0, position_limits=kind.box)
     assert result.success, str(result.status)
