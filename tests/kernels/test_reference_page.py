@@ -32,8 +32,8 @@ from linkwork.robot.robot_table import ROBOT
 PAGE = Path(__file__).parents[2] / "docs" / "reference.md"
 BEGIN = "## "
 MORE = (
-    ("Robots: what else there is", lw.Robot, ROBOT),
-    ("Joints: what else there is", lw.Joint, JOINT),
+    ("Robots: other methods and properties", lw.Robot, ROBOT),
+    ("Joints: other methods and properties", lw.Joint, JOINT),
     ("Links to build with, `linkwork.Link`", lw.Link, {}),
     ("Links of a robot, `robot.links`", PlacedLink, {}),
     ("Points of a robot, `robot.points`", PlacedPoint, {}),
@@ -99,7 +99,7 @@ def names(title: str, members: Mapping[str, Any], kind: str = "name") -> str:
     documented = {name: says(inspect.getdoc(value)) for name, value in members.items() if not is_plain(value)}
     rows = "".join(f"| `{name}` | {text} |\n" for name, text in documented.items())
     values = ", ".join(f"`{name}`" for name, value in members.items() if is_plain(value))
-    more = f"\nThere are also these attributes and constants: {values}.\n" if values else ""
+    more = f"\nFurther attributes and constants are {values}.\n" if values else ""
     return f"\n{BEGIN}{title}\n\n| {kind} | |\n|---|---|\n{rows}{more}"
 
 
