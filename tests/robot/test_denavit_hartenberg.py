@@ -168,7 +168,7 @@ def test_invalid_denavit_hartenberg_tables_are_refused() -> None:
     for k, (issue, message) in enumerate(zip(caught.value.issues, bad, strict=True), 1):
         assert str(issue).startswith(f"robot[r]/row[{k}]: ") and message in str(issue)
     with pytest.raises(
-        ValueError, match=r"convention: expected 'standard' \(distal\) or 'modified' \(proximal\), got 'dh'"
+        ValueError, match=r"convention: expected 'standard' \(.*, distal\) or 'modified' \(Craig, proximal\), got 'dh'"
     ):
         lw.Robot.from_dh("r", UR5, convention="dh")  # type: ignore[arg-type]
     with pytest.raises(ValueError, match="rows: expected at least one row"):

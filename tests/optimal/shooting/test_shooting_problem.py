@@ -188,7 +188,7 @@ def test_unsupported_options_of_forward_dynamics_shooting_are_refused() -> None:
         with pytest.raises(ValueError, match="control_limits: expected"):
             fine.solve([0.0], solver="ilqr", control_limits=wrong)
     for options in ({}, {"solver": "ilqr"}):
-        with pytest.raises(ValueError, match="guess: expected"):
+        with pytest.raises(ValueError, match="guess: no named configuration named 'x'"):
             fine.solve([0.0], initial_guess="x", **options)
         with pytest.raises(ValueError, match="velocity: expected"):
             fine.solve([0.0], velocity="x", **options)
