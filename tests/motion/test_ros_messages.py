@@ -179,7 +179,7 @@ def test_ros_messages_state_angles_of_joints_with_sine_and_cosine(tmp_path):
     assert np.abs(loaded(t).q - motion(t).q).max() < 1e-8
 
 
-def test_ros_message_of_some_joints_has_their_states_in_the_given_order():
+def test_ros_message_of_some_joints_has_their_states_in_the_order_of_the_names():
     robot = lw.load("arm7_gripper")
     wave = robot.spline([0.0, 0.7], np.random.default_rng(0).uniform(0.01, 0.03, (2, robot.nq)))
     names = ["wrist_flex", "shoulder_pan", "elbow"]
