@@ -166,7 +166,7 @@ def test_search_for_a_state_without_error_computes_each_derivative_once() -> Non
 
 @pytest.mark.light
 @pytest.mark.parametrize(("least", "vanishes"), [(0.9e-9, True), (1.1e-9, False)])
-def test_errors_below_a_billionth_count_as_vanished(least: float, vanishes: bool) -> None:
+def test_search_for_a_state_without_error_accepts_errors_below_a_billionth(least: float, vanishes: bool) -> None:
     def errors(x: np.ndarray) -> np.ndarray:
         return np.array([x[0] - 0.3 * x[1] - 0.2, least])
 

@@ -154,7 +154,7 @@ def test_lazy_dataclasses_behave_as_dataclasses_of_the_standard_library(options:
             assert our_value == their_value, kind.__name__
 
 
-def test_lazy_dataclasses_with_equal_objects_in_their_fields_do_not_compare_these() -> None:
+def test_equality_of_lazy_dataclasses_does_not_compare_identical_fields() -> None:
     """Tuples and dataclasses of Python up to 3.12 do not either: a field may be a symbol, or NaN."""
 
     class Incomparable:

@@ -50,7 +50,9 @@ def with_system(patch: Patch, system: System) -> System:
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="Landlock is of Linux")
-def test_files_are_confined_with_the_rights_that_the_kernel_knows(tmp_path: Path, monkeypatch: Patch) -> None:
+def test_file_access_is_restricted_with_the_access_rights_that_the_linux_kernel_supports(
+    tmp_path: Path, monkeypatch: Patch
+) -> None:
     """Versions of Landlock add rights to files, then the network, then signals; all that exist are restricted."""
 
     def opened() -> int:
@@ -70,7 +72,7 @@ def test_files_are_confined_with_the_rights_that_the_kernel_knows(tmp_path: Path
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="Landlock is of Linux")
-def test_files_are_not_confined_where_the_kernel_refuses(tmp_path: Path, monkeypatch: Patch) -> None:
+def test_file_access_is_not_restricted_if_the_linux_kernel_refuses(tmp_path: Path, monkeypatch: Patch) -> None:
     for answers, prctl, count in (
         ((0,), 0, 1),
         ((-1,), 0, 1),
@@ -83,7 +85,7 @@ def test_files_are_not_confined_where_the_kernel_refuses(tmp_path: Path, monkeyp
         assert not sandbox._confine_files([], []) and len(system.calls) == count and not system.answers
 
 
-def test_calls_are_filtered_on_known_processors_only(monkeypatch: Patch) -> None:
+def test_system_calls_are_filtered_only_on_known_processors(monkeypatch: Patch) -> None:
     for machine, order, prctl, answer, done, count in (
         ("x86_64", "little", 0, 0, True, 2),
         ("x86_64", "little", 0, -1, False, 2),
@@ -97,7 +99,7 @@ def test_calls_are_filtered_on_known_processors_only(monkeypatch: Patch) -> None
         assert sandbox._filter_calls() is done and len(system.calls) == count
 
 
-def test_python_is_watched_unless_the_system_confines_and_filters(monkeypatch: Patch) -> None:
+def test_audit_hook_is_installed_unless_the_system_restricts_files_and_system_calls(monkeypatch: Patch) -> None:
     monkeypatch.setattr(own_code, "_replaced", {})
     for system, confined, filtered, expected in (
         ("linux", True, True, ["limit", "confine", "filter"]),
@@ -116,7 +118,7 @@ def test_python_is_watched_unless_the_system_confines_and_filters(monkeypatch: P
         assert done == expected and sandbox.is_restricted()
 
 
-def test_watched_code_opens_files_of_its_folders_only(tmp_path: Path, monkeypatch: Patch) -> None:
+def test_audit_hook_permits_only_files_of_the_permitted_folders(tmp_path: Path, monkeypatch: Patch) -> None:
     monkeypatch.setattr(own_code, "_replaced", {})
     hooks: list[Any] = []
     monkeypatch.setattr(sandbox, "sys", SimpleNamespace(addaudithook=hooks.append))
@@ -136,7 +138,7 @@ def test_watched_code_opens_files_of_its_folders_only(tmp_path: Path, monkeypatc
             watch(event, ())
 
 
-def test_waiting_programs_are_used_within_their_time_and_ended_by_their_owner_only() -> None:
+def test_idle_reader_programs_are_used_within_a_time_limit_and_ended_only_by_their_owner() -> None:
     ended: list[str] = []
     program = SimpleNamespace(poll=lambda: None, kill=lambda: ended.append("killed"))
 

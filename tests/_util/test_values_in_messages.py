@@ -29,7 +29,7 @@ class Silent:
         raise RuntimeError("no text")
 
 
-def test_text_of_a_value_is_short_on_one_line_and_never_an_error() -> None:
+def test_text_of_a_value_in_messages_is_one_short_line_for_every_value() -> None:
     assert shown(Silent()) == "an object of type Silent"
     assert shown("a\nb") == "'a\\nb'" and shown(np.zeros((7, 1))) == "ndarray of shape (7, 1) and type float64"
     assert shown([1, 2]) == "[1, 2]" and shown(np.zeros(6)) == "array([0., 0., 0., 0., 0., 0.])"
@@ -42,7 +42,7 @@ def test_text_of_a_value_is_short_on_one_line_and_never_an_error() -> None:
         assert str(UnknownNameError("frame", name, ["a"])) == f"no frame named an object of type {kind}; there are 'a'"
 
 
-def test_bounds_are_arrays_that_broadcast_with_the_lower_below_the_upper() -> None:
+def test_bounds_must_broadcast_and_lower_bounds_must_not_exceed_upper_bounds() -> None:
     low, high = bounds("f", [0.0, 1.0], 1.0)
     assert low.tolist() == [0.0, 1.0] and high == 1.0
     assert bounds("f", -np.inf, np.inf)[0] == -np.inf
@@ -90,7 +90,7 @@ def test_arrays_of_texts_dates_and_complex_values_have_no_meaning_for_any_argume
     assert is_meaningless(value) == expected
 
 
-def test_arrays_of_axes_say_where_their_figure_is_and_errors_have_an_issue() -> None:
+def test_arrays_of_axes_state_how_to_access_their_figure_and_model_errors_have_an_issue() -> None:
     panels = np.empty(2, dtype=object).view(Panels)
     with pytest.raises(AttributeError, match=r"no attribute 'savefig'; its figure has: panels.figure.savefig"):
         _ = panels.savefig
@@ -109,7 +109,7 @@ class Stream:
         return iter(self.items)
 
 
-def test_kinds_of_arguments_accept_values_up_to_their_limits() -> None:
+def test_validation_functions_accept_values_up_to_their_limits() -> None:
     for kind, value, expected in (
         (int, 2**63 - 1, True),
         (int, -(2**63) + 1, True),

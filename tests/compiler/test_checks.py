@@ -116,7 +116,7 @@ def test_check_operation_tests_antisymmetric_functions_at_zeros_of_both_signs():
     assert_reported(check_operation(odd_sign), "odd, even", "the symmetry fails at 0 or infinity")
 
 
-def test_requirements_of_backends_fail_alone():
+def test_each_broken_requirement_of_a_backend_is_the_only_failure_reported():
     """On backends without code: each deviation is named, and its absence is not."""
     program, module = SimpleNamespace(name="f"), import_module("linkwork.compiler.checks.check_backend")
 

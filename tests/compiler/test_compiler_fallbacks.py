@@ -26,7 +26,7 @@ from linkwork.compiler.trace.trace import compile as compile_function
 from linkwork.expr.arrays.pytree import Leaf, TreeDef
 
 
-def test_processors_have_instruction_sets_by_system_and_features(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_instruction_sets_of_a_processor_follow_from_its_system_and_features(monkeypatch: pytest.MonkeyPatch) -> None:
     def names(triple: str, features: str, lanes: int = 8) -> dict[str, Any]:
         machine = target.Target(triple, "this", features, lanes, True)
         monkeypatch.setattr(target, "_machine", lambda: machine)
@@ -44,7 +44,7 @@ def test_processors_have_instruction_sets_by_system_and_features(monkeypatch: py
     assert names(linux, f"{avx2},{avx512}", 4)["avx512"].cpu == "x86-64-v4"
 
 
-def test_processors_that_the_system_does_not_describe_are_those_of_llvm(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_processor_is_detected_by_llvm_if_the_system_does_not_describe_it(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(own_code, "_replaced", {})
     known = target._about()
     for name in ("_words_of_linux", "_words_of_windows", "_features_of_numpy"):
@@ -58,7 +58,7 @@ def test_processors_that_the_system_does_not_describe_are_those_of_llvm(monkeypa
         assert target.processor.__wrapped__() == "_from_llvm"
 
 
-def test_work_without_a_cache_is_not_shared(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_compilation_is_not_shared_between_processes_without_a_cache(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(own_code, "_replaced", {})
     source: Any = SimpleNamespace(keys=lambda *arguments: {}, backend=SimpleNamespace(quick=None))
     unused: Any = None
@@ -72,7 +72,7 @@ def test_work_without_a_cache_is_not_shared(monkeypatch: pytest.MonkeyPatch) -> 
     work.release()
 
 
-def test_files_of_directories_without_a_number_have_their_whole_path() -> None:
+def test_files_of_a_directory_without_descriptor_are_named_by_their_whole_path() -> None:
     folder = Path("/cache")
     for number, expected in ((None, {"path": folder / "a"}), (7, {"path": "a", "dir_fd": 7})):
         directory: Any = SimpleNamespace(_number=number, _folder=folder)
@@ -86,7 +86,7 @@ class Pair(NamedTuple):
     second: float
 
 
-def test_forms_of_classes_without_an_importable_name_are_not_stored() -> None:
+def test_traces_with_output_classes_that_cannot_be_imported_are_not_stored() -> None:
     local = type("Pair", (Pair,), {"__module__": __name__})
     leaf = Leaf((2,), True)
     assert stored_traces._described(TreeDef(dict, ("a", 1), (leaf, leaf)))["keys"] == ["a", 1]
@@ -100,13 +100,13 @@ def test_forms_of_classes_without_an_importable_name_are_not_stored() -> None:
         assert function(*arguments) is kind and (arguments == (__name__, "Pair")) is by_name
 
 
-def test_kernels_without_a_trace_have_no_content() -> None:
+def test_content_of_a_kernel_is_unknown_before_its_trace() -> None:
     kernel: Any = SimpleNamespace(_base=SimpleNamespace(identity=None), name="f")
     with pytest.raises(UnknownContentError, match="kernel 'f' is not traced yet"):
         Kernel._trace_content(kernel)
 
 
-def test_contract_of_backends_compares_batches_of_all_sizes() -> None:
+def test_check_backend_compares_results_of_batches_of_all_sizes() -> None:
     contract: Any = import_module("linkwork.compiler.checks.check_backend")
     most = max(contract._SIZES)
     results = [np.sin(np.arange(float(most)))]
@@ -122,7 +122,7 @@ def test_contract_of_backends_compares_batches_of_all_sizes() -> None:
         contract._batches(of(lambda arrays: [np.sin(arrays[0]) + (1e-16 if len(arrays[0]) < most else 0.0) + 2e-16]))
 
 
-def test_outputs_that_are_differentiated_are_names() -> None:
+def test_names_of_differentiated_outputs_must_be_strings() -> None:
     kernel = compile_function(lambda x: 2.0 * x, x=(2,), name="f")
     for of in (3, 0.5):
         with pytest.raises(TypeError, match=rf"Kernel\.jacobian: of: expected names of outputs, got {of}"):

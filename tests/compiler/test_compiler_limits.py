@@ -51,7 +51,7 @@ def trial(partial: Callable[..., float], scalar: Callable[..., float] = math.sin
     return result
 
 
-def test_derivatives_of_operations_equal_differences_up_to_their_tolerance() -> None:
+def test_check_operation_accepts_derivatives_up_to_the_tolerance_of_finite_differences() -> None:
     for excess, accepted in (
         (0.0, True),
         (0.7e-5, True),
@@ -72,7 +72,7 @@ def test_derivatives_of_operations_equal_differences_up_to_their_tolerance() -> 
     )
 
 
-def test_points_at_kinks_of_operations_are_skipped() -> None:
+def test_check_operation_skips_points_at_kinks() -> None:
     """One-sided slopes that differ by 3e-3 have no derivative there; by 3e-4 they have."""
     for jump, count in ((0.3e-3, 3), (3e-3, 2), (1.0, 2)):
         t = trial(math.cos, lambda x, jump=jump: math.sin(x) + 0.5 * jump * abs(x))
@@ -123,13 +123,13 @@ def test_directories_that_others_can_write_are_not_trusted() -> None:
             _verify(of, folder, last=True)
 
 
-def test_files_changed_after_a_time_are_later_than_it() -> None:
+def test_source_files_with_a_time_after_the_start_count_as_changed() -> None:
     states: Any = [("a", SimpleNamespace(st_mtime_ns=500, st_ctime_ns=700))]
     assert [_changed_after(states, start) for start in (699, 700, 701)] == [True, False, False]
     assert not _changed_after([], 0)
 
 
-def test_contents_of_programs_have_integers_of_any_size() -> None:
+def test_program_digests_accept_integers_of_any_size() -> None:
     def of(*ends: int) -> str:
         x = Instruction(INPUT, (), 0)
         values = (*range(20), *ends)
@@ -143,13 +143,13 @@ def test_contents_of_programs_have_integers_of_any_size() -> None:
     assert len({*digests}) == len(ends) and digests == [of(end) for end in ends]
 
 
-def test_efforts_of_very_long_code_are_lower() -> None:
+def test_very_long_code_is_compiled_with_a_lower_optimization_level() -> None:
     best, least = (SimpleNamespace(effort=effort) for effort in (2, 0))
     assert [effort_of(n, best) for n in (10, 4_000_000, 4_000_001)] == [2, 2, 1]
     assert [effort_of(n, least) for n in (10, 5_000_000)] == [0, 0]
 
 
-def test_equal_values_of_two_loops_have_the_same_sign() -> None:
+def test_values_of_two_loops_count_as_equal_only_with_the_same_sign_of_zero() -> None:
     x, y = Graph().inputs("x", (2,))
     for a, b, expected in (
         (x, x, True),
@@ -227,7 +227,7 @@ def test_functions_and_their_outputs_are_checked_before_the_trace_ends() -> None
             _nested_outputs("f", empty)
 
 
-def test_programs_on_symbols_take_all_their_arrays() -> None:
+def test_programs_called_with_symbols_require_all_their_arrays() -> None:
     x = Instruction(INPUT, (), 0)
     program = Program("f", (Port("x", ()),), (Port("y", ()),), (x, Instruction(BY_NAME["neg"], (0,))), (1,), 0)
     (result,) = on_symbols(program, [Graph().input("x")])
@@ -256,7 +256,7 @@ def reached(value: Any, room: int) -> Any:
     return code._content(value)
 
 
-def test_containers_are_compared_by_content_up_to_their_room() -> None:
+def test_users_containers_are_compared_by_content_up_to_a_maximum_size() -> None:
     for value in ((1, 2, 3), [1.0, 2.0, 3.0], {"a": 1, "b": 2, "c": 3}, np.arange(39.0)):
         assert not isinstance(reached(value, 3), _Same) and isinstance(reached(value, 2), _Same)
     assert reached(np.array([1.0, [2.0]], dtype=object), 9) == reached(np.array([1.0, [2.0]], dtype=object), 9)
@@ -274,7 +274,7 @@ def test_containers_are_compared_by_content_up_to_their_room() -> None:
     assert _Same(number) == _Same(number) and _Same(number) != _Same([1.0, 2.0]) and _Same(number) != number
 
 
-def test_warnings_name_at_most_three_variables() -> None:
+def test_warnings_of_changed_variables_name_at_most_three() -> None:
     for count, words in (
         (1, "v0 has changed"),
         (3, "v0, v1, v2 have changed"),
@@ -292,7 +292,7 @@ def test_warnings_name_at_most_three_variables() -> None:
                 watch.warn()  # once for each change
 
 
-def test_states_of_values_change_with_their_content() -> None:
+def test_side_effect_detection_notices_every_change_of_a_values_content() -> None:
     limit = 10_000
     x = np.zeros(limit)
     before = side_effects._state(x)

@@ -47,7 +47,7 @@ def steps(x: list[Symbol], y: list[Symbol], w: list[Symbol], derivatives: list[A
 
 
 @pytest.mark.parametrize("mode", ["forward", "reverse"])
-def test_derivatives_have_step_marks_that_repeat_as_the_functions_steps(trace: Any, mode: str) -> None:
+def test_step_marks_of_derivatives_repeat_like_the_steps_of_the_function(trace: Any, mode: str) -> None:
     graph, x, y, back = trace
     if mode == "reverse":
         w = graph.inputs("w", (len(back),))

@@ -109,7 +109,7 @@ def test_condition_of_where_has_no_derivative() -> None:
     assert adjoint([output], [x], [1.0]) == [0.0]
 
 
-def test_gradient_by_a_factor_in_both_branches_of_where_needs_one_selection() -> None:
+def test_gradient_of_where_with_a_common_factor_in_both_branches_needs_one_selection() -> None:
     """x in both branches costs one ``where`` in reverse as it does forward."""
     x, y = Graph().inputs("x", (2,))
     output = f.where(y < 0.0, f.sin(x), f.cos(x))

@@ -38,7 +38,7 @@ def values(results: Any, inputs: Sequence[Symbol], at: Sequence[float]) -> list[
     return [float(next(remaining)) if isinstance(x, Symbol) else float(x) for x in flat]
 
 
-def test_operators_refuse_values_without_a_number(x: Symbol) -> None:
+def test_operators_on_symbols_refuse_values_that_are_not_numbers(x: Symbol) -> None:
     for wrong in (object(), "2", None):
         for operator in (
             lambda a, b: a + b,
@@ -68,7 +68,7 @@ def test_symbols_of_two_traces_cannot_be_combined(x: Symbol, y: Symbol) -> None:
         check_trace([x + y], [y, z])
 
 
-def test_constant_zero_alone_is_zero_and_inputs_are_not(graph: Graph) -> None:
+def test_only_a_constant_zero_is_known_to_be_zero_at_trace_time(graph: Graph) -> None:
     first, second = graph.inputs("q", (2,))
     assert is_zero(0.0) and is_zero(-0.0) and is_zero(graph.constant(0.0))
     assert not any(map(is_zero, (0.5, graph.constant(0.5), first, second, -first, math.nan)))
@@ -98,7 +98,7 @@ def test_symbols_are_recognized_in_up_to_64_nested_containers(x: Symbol) -> None
     assert not is_traced(endless)
 
 
-def test_arrays_with_elements_without_a_number_are_refused(x: Symbol) -> None:
+def test_arrays_with_elements_that_are_not_numbers_are_refused(x: Symbol) -> None:
     elements, _ = flatten(np.array([x, 2.0], dtype=object), "f: x")
     assert elements == [x, 2.0]
     for wrong in ("2", None, {}):
@@ -106,7 +106,7 @@ def test_arrays_with_elements_without_a_number_are_refused(x: Symbol) -> None:
             flatten(np.array([x, wrong], dtype=object), "f: x")
 
 
-def test_numpy_functions_of_symbols_write_to_out_and_end_at_their_bounds(graph: Graph) -> None:
+def test_numpy_functions_on_symbols_write_to_out_and_work_at_the_ends_of_ranges(graph: Graph) -> None:
     x, y = graph.inputs("x", (2,))
     out = np.empty(4, dtype=object)
     assert np.concatenate([array([x, y]), array([1.0, x])], out=out) is out
@@ -135,7 +135,7 @@ def test_layouts_of_dual_numbers_merge_in_both_orders() -> None:
     assert [_size(x) for x in ("n", "c", first, (1, "n", {"a": "n", "b": "c"}), {})] == [1, 2, 2, 4, 0]
 
 
-def test_put_replaces_the_row_of_its_index_and_none_out_of_range() -> None:
+def test_put_replaces_the_row_at_its_index_and_no_row_for_an_index_out_of_range() -> None:
     put, row, table = Put(3, 2), [7.0, 8.0], [0.0, 1.0, 2.0, 3.0, 4.0, 5.0]
     for index, line in ((0.0, 0), (0.4, 0), (1.0, 1), (2.9, 2), (3.0, None), (-0.1, None), (-1.0, None)):
         expected = list(table)
@@ -204,7 +204,7 @@ def test_patterns_of_sparse_factors_are_checked() -> None:
     assert factorization(369).is_valid and not factorization(370).is_valid
 
 
-def test_rotations_of_eigenvectors_depend_on_elements_beside_the_diagonal() -> None:
+def test_rotations_of_eigenvectors_depend_on_off_diagonal_elements() -> None:
     assert [EigenRotation(3).depends(k) for k in range(9)] == [k not in (0, 4, 8) for k in range(9)]
     beside = [k not in (0, 3) for k in range(4)]
     for adjoint, squares in ((False, 2), (True, 1)):
@@ -222,7 +222,7 @@ class Doubled(TransposedTangent):
         return [3.0 * x for x in direction]
 
 
-def test_rules_of_differentiation_without_weights_have_zero_gradients() -> None:
+def test_derivative_rules_have_zero_gradients_if_all_weights_are_zero() -> None:
     rule = Doubled()
     assert list(rule.cotangent([0.1, 0.2], [0.2, 0.4], [], [0.0, 0.0])) == [0.0, 0.0]
     graph = Graph()
@@ -232,7 +232,7 @@ def test_rules_of_differentiation_without_weights_have_zero_gradients() -> None:
     assert values(apply_rule(rule, [*x]), x, (0.1, 0.2)) == [0.2, 0.4]
 
 
-def test_products_of_rows_are_equal_in_both_forms() -> None:
+def test_products_of_a_matrix_and_its_transpose_equal_numpys_in_loops_and_written_out() -> None:
     rng = np.random.default_rng(0)
     for n, m in ((2, 3), (4, 19), (5, 12), (5, 13), (8, 9), (3, 0)):
         A = rng.normal(size=(n, m))
@@ -243,7 +243,7 @@ def test_products_of_rows_are_equal_in_both_forms() -> None:
     assert [float(x) for x in _elements(wide, 1)] == [0.0, 1.0, 2.0]
 
 
-def test_quadratic_programs_refuse_rows_that_are_no_matrix() -> None:
+def test_quadratic_programs_refuse_constraints_that_are_not_a_matrix() -> None:
     H, g = np.diag([2.0, 3.0]), np.array([-1.0, 0.5])
     assert check_arrays({"H": H, "g": g, "A": np.ones((1, 2)), "upper": np.ones(1)})[1:] == (2, 1)
     with pytest.raises(ValueError, match=r"A: expected"):

@@ -28,7 +28,7 @@ def test_derivatives_of_simple_expressions_are_simple_expressions(x: Symbol, y: 
     assert adjoint([x * y], [x, y], [1.0]) == [y, x]
 
 
-def test_derivative_of_an_input_symbol_by_itself_is_one(x: Symbol, y: Symbol) -> None:
+def test_derivative_of_an_input_symbol_with_respect_to_itself_is_one(x: Symbol, y: Symbol) -> None:
     assert jacobian([x], [x]) == [[1.0]]
     assert tangent([x, y], [x, y], [2.0, 3.0]) == [2.0, 3.0]
     assert adjoint([x, y], [x, y], [2.0, 3.0]) == [2.0, 3.0]
@@ -112,7 +112,7 @@ def test_adjoint_of_an_output_listed_twice_counts_both_weights(x: Symbol) -> Non
     assert jacobian([f.sin(x), f.sin(x)], [x]) == [[f.cos(x)]] * 2
 
 
-def test_expressions_can_be_differentiated_by_any_intermediate_node(x: Symbol, y: Symbol) -> None:
+def test_expressions_can_be_differentiated_with_respect_to_any_intermediate_node(x: Symbol, y: Symbol) -> None:
     """It is then an independent variable: forward, reverse and along a direction."""
     square = x * x
     output = f.sin(square) * y + x
@@ -126,7 +126,7 @@ def test_expressions_can_be_differentiated_by_any_intermediate_node(x: Symbol, y
     assert adjoint([square], [x, square], [1.0]) == [0.0, 1.0]
 
 
-def test_expressions_have_zero_derivative_by_inputs_created_after_them(graph: Graph, x: Symbol) -> None:
+def test_expressions_have_zero_derivative_with_respect_to_inputs_created_later(graph: Graph, x: Symbol) -> None:
     output = f.sin(x)
     late = graph.input("late")
     assert jacobian([output], [late, x])[0][0] == 0.0

@@ -38,7 +38,7 @@ def test_operators_on_symbols_equal_those_on_floats(name: str) -> None:
     assert on_symbols(listed, X) == pytest.approx(expected, rel=1e-14, abs=0.0)
 
 
-def test_truth_values_of_symbols_have_pythons_operators() -> None:
+def test_symbolic_truth_values_support_pythons_logical_operators() -> None:
     def function(x: Any) -> list[Any]:
         a, b = x[0] > 0.0, x[1] > 0.0
         return [where(c, 1.0, 0.0) for c in (a ^ b, ~a, a & b, a | b, a ^ True)]
@@ -61,7 +61,7 @@ def test_truth_values_of_symbols_have_pythons_operators() -> None:
         _ = symbol ^ symbol
 
 
-def test_arrays_of_symbols_are_clipped_converted_and_changed_as_numpys() -> None:
+def test_arrays_of_symbols_are_clipped_converted_and_assigned_like_numpy_arrays() -> None:
     def function(x: Any) -> list[Any]:
         a = array([*x])
         clipped = array([0.0, 0.0, 0.0]) + 0.0 * a

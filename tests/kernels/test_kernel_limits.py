@@ -24,7 +24,7 @@ ARM = lw.load("double_pendulum")
 READER = ArgumentReader(ARM._subject, "f", (Port("q", (2,)), Port("v", (2,))), (Port("M", (2, 2)), Port("h", (2,))))
 
 
-def test_outputs_to_write_to_fit_the_results_or_are_left_out() -> None:
+def test_output_arrays_must_fit_the_results_and_may_be_omitted() -> None:
     q = np.zeros((3, 2))
     M, h = np.zeros((3, 2, 2)), np.zeros((3, 2))
     fixed = np.zeros((3, 2))
@@ -47,7 +47,7 @@ def test_outputs_to_write_to_fit_the_results_or_are_left_out() -> None:
             READER.check_out([q, q], out)
 
 
-def test_arrays_with_symbols_may_have_constants() -> None:
+def test_arrays_of_symbols_may_contain_constants() -> None:
     x = Graph().input("x")
     for beside in (2.0, 2, np.float32(2.0), True):
         assert scalar_array("f: q: expected an array", np.array([x, beside], dtype=object))[0] is x
@@ -60,7 +60,7 @@ def test_arrays_with_symbols_may_have_constants() -> None:
         scalar_array("f: q: expected an array", np.array([x, x < 1.0], dtype=object))
 
 
-def test_overflow_names_the_largest_argument() -> None:
+def test_overflow_errors_name_the_largest_argument() -> None:
     with pytest.raises(
         ValueError, match=r"f: v: expected numbers whose products do not overflow, got v\[1\] = -3e\+200"
     ):
@@ -78,7 +78,7 @@ def test_values_in_messages_have_at_most_twelve_elements() -> None:
     )
 
 
-def test_poses_are_no_configurations_of_four_coordinates() -> None:
+def test_pose_matrices_are_not_accepted_as_configurations_of_four_coordinates() -> None:
     free = lw.joints.Revolute((0.0, 1.0, 0.0))
     links = [lw.Link(f"l{k}", mass=1.0, inertia=(0.1, 0.2, 0.3)) for k in range(4)]
     parents = ("world", "l0", "l1", "l2")
@@ -91,7 +91,7 @@ def test_poses_are_no_configurations_of_four_coordinates() -> None:
             read_configuration(robot, "f", "start", wrong)
 
 
-def test_limits_of_a_joint_are_a_number_or_one_for_each_coordinate() -> None:
+def test_joint_limits_may_be_one_number_or_one_for_each_coordinate() -> None:
     result, two, single = np.zeros(4), np.array([1, 3]), np.array([2])
     _put(result, two, "lower", [0.5, 0.25])
     _put(result, single, "lower", 7.0)
@@ -104,7 +104,7 @@ def test_limits_of_a_joint_are_a_number_or_one_for_each_coordinate() -> None:
             _put(result, indices, "lower", wrong)
 
 
-def test_forms_of_requests_name_required_and_further_options() -> None:
+def test_errors_of_function_requests_show_required_and_optional_options() -> None:
     def row(*options: Any, optional: tuple[str, ...] = (), wrenches: tuple[str, ...] = ()) -> Any:
         return SimpleNamespace(name="f", options=options, optional=optional, wrench_arguments=wrenches)
 
@@ -117,14 +117,14 @@ def test_forms_of_requests_name_required_and_further_options() -> None:
     assert _forms(row(frame)).startswith('("f", frame) or')
 
 
-def test_single_joints_have_no_frames() -> None:
+def test_frame_options_of_single_joints_are_refused() -> None:
     subject: Any = JointOwner.__new__(JointOwner)
     subject.check(SimpleNamespace(name="passive", choices=(True, False)), True)
     with pytest.raises(ValueError, match="frame: a single joint has no frames, got 'tip'"):
         subject.check(SimpleNamespace(name="frame", choices=()), "tip")
 
 
-def test_computed_nodes_are_the_values_behind_rules_alone() -> None:
+def test_operation_report_uses_the_computed_values_of_results_with_derivative_rules() -> None:
     graph = Graph()
     x, y = graph.inputs("x", (2,))
     assert _computed(x) is x and _computed(x + y).op.name == "add"
@@ -138,7 +138,7 @@ def fake_trial(**values: Any) -> Any:
     return result
 
 
-def test_contract_of_functions_compares_results_to_the_last_bit_in_batches() -> None:
+def test_check_function_compares_batches_and_single_calls_to_the_last_bit() -> None:
     alone = [np.array([0.1, 0.2]), np.array([0.3, 0.4]), *[np.zeros(2)] * 20]
     count = 22
     batch = np.stack(alone)
@@ -160,7 +160,7 @@ def test_contract_of_functions_compares_results_to_the_last_bit_in_batches() -> 
     assert trial.compare("h", np.array([1.0]), np.array([0.5]), 0.5) == 0.5
 
 
-def test_contract_of_functions_compares_each_of_several_outputs() -> None:
+def test_check_function_compares_each_of_several_outputs() -> None:
     def plain(tree: Any, x: float) -> Any:
         return [2.0 * x], [3.0 * x]
 
@@ -178,7 +178,7 @@ def test_contract_of_functions_compares_each_of_several_outputs() -> None:
         _compiled(both, 1e-12)
 
 
-def test_functions_outside_the_tables_have_no_packed_origin() -> None:
+def test_functions_outside_the_function_tables_are_pickled_without_a_robot_and_request() -> None:
     request = read_request(ARM._subject, "mass_matrix")
     origin = RequestOrigin(ARM._subject, "mass_matrix", {"mass_matrix": request})
     assert origin.packed() is not None

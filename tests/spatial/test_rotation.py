@@ -69,7 +69,9 @@ def test_rotation_by_a_zero_angle_is_the_identity() -> None:
 @pytest.mark.light
 @every_jacobian
 @pytest.mark.parametrize("angle", ANGLES)
-def test_derivative_of_a_rotation_by_its_angle_is_axis_cross_rotation(differentiate: Any, angle: float) -> None:
+def test_derivative_of_a_rotation_with_respect_to_its_angle_is_axis_cross_rotation(
+    differentiate: Any, angle: float
+) -> None:
     """dR/dθ = e × R, for each column of R."""
     axis = Vec3(2.0 / 7.0, -3.0 / 7.0, 6.0 / 7.0)
     slope = differentiate(lambda x: scalars_of(Rotation.about(axis, x[0])), [angle])[:, 0]

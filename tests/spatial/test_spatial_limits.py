@@ -37,7 +37,7 @@ def changed(index: tuple[int, int], by: float) -> np.ndarray:
     return X
 
 
-def test_poses_are_rigid_right_handed_and_finite() -> None:
+def test_poses_must_be_rigid_right_handed_and_finite() -> None:
     scaled, mirrored = POSE.copy(), POSE.copy()
     scaled[:3, :3] *= 1.0 - 1e-7  # a determinant just below 1
     mirrored[:3, 0] *= -1.0
@@ -68,7 +68,7 @@ def test_rounded_poses_and_rotations_are_recognized() -> None:
         assert not is_like_rotation(value)
 
 
-def test_inertias_are_symmetric_up_to_rounding() -> None:
+def test_inertias_must_be_symmetric_up_to_rounding() -> None:
     J = np.array([[3.0, 0.1, -0.2], [0.1, 4.0, 0.3], [-0.2, 0.3, 5.0]])
     for size in (1.0, 1e-6):
         for asymmetry, accepted in ((0.9e-9, True), (2e-9, False)):
@@ -91,7 +91,7 @@ def test_angles_of_up_to_four_revolutions_have_exact_cosines() -> None:
         assert cos_sin(angle) == (math.cos(angle), math.sin(angle))
 
 
-def test_vectors_along_a_coordinate_axis_are_sparse() -> None:
+def test_only_vectors_along_a_coordinate_axis_count_as_sparse() -> None:
     for v, expected in (
         ((0.0, 0.0, 0.4), True),
         ((0.4, 0.0, 0.0), True),
@@ -102,7 +102,7 @@ def test_vectors_along_a_coordinate_axis_are_sparse() -> None:
     assert not _is_sparse((0.0, 0.0, 1.0))
 
 
-def test_radius_of_gyration_of_a_light_body_is_that_of_a_heavy_one() -> None:
+def test_radius_of_gyration_is_equal_for_light_and_heavy_bodies_of_one_shape() -> None:
     for mass in (1e-6, 0.4, 1.0, 7.0):
         body = Inertia(mass, Vec3(0.0, 0.0, 0.0), Symmetric3.diagonal(2.0 * mass, 3.0 * mass, 5.0 * mass))
         assert abs(gyration_radius(body) - math.sqrt(5.0)) < 1e-12

@@ -60,7 +60,7 @@ def test_requesting_an_equal_derivative_returns_the_same_kernel_object(flat: lw.
     assert flat.jvp("x", of=["a"]) is flat.jvp("x", of=("a",)) and flat.jvp("x") is not flat.jvp("y")
 
 
-def test_derivatives_by_nested_inputs_take_nested_directions(nested: lw.Kernel) -> None:
+def test_derivatives_with_respect_to_nested_inputs_accept_nested_directions(nested: lw.Kernel) -> None:
     jvp = nested.jvp("state", of="energy")
     x, v, dx, dv = np.arange(8.0).reshape(4, 2)
     rate = jvp(State(x, v), 2.0, State(dx, dv))

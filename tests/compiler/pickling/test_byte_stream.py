@@ -53,7 +53,7 @@ def test_damaged_bytes_are_refused(data: bytes, method: str, message: str) -> No
         getattr(ByteReader(data), method)()
 
 
-def test_number_of_items_is_at_most_that_of_the_bytes_that_follow() -> None:
+def test_item_counts_beyond_the_number_of_following_bytes_are_refused() -> None:
     assert ByteReader(b"\x04" + b"\0" * 8).count(2) == 4
     with pytest.raises(DamagedBytesError, match="the data state 4 items, but only 7 bytes follow"):
         ByteReader(b"\x04" + b"\0" * 7).count(2)

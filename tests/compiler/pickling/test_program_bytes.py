@@ -77,7 +77,7 @@ def one_region(*parts: Any, names: Sequence[str] = ("input", "neg")) -> bytes:
 VALUES: tuple[Any, ...] = (None, True, -3, 0.1, "τ", (1.5, -0.0), ("x", 2), Region(1, INPUTS[:1], (0,)))
 
 
-def test_bytes_from_their_parts_are_those_that_are_written() -> None:
+def test_program_bytes_assembled_by_hand_equal_written_bytes() -> None:
     """The references of the refusals below are valid."""
     negated = Region(1, (INPUTS[0], Instruction(NEG, (0,))), (1,))
     assert write_values([negated])[0] == one_region([0, 1], [0, 1], [1])
@@ -223,7 +223,7 @@ def space_of(size: int, *, first: int = 0) -> Space:
     return Space(first + size, size, (fixed, moving) if first else (moving,), "line", ("line", str(size)))
 
 
-def test_spaces_are_read_from_their_values_and_blocks_may_have_no_velocity() -> None:
+def test_configuration_spaces_are_read_from_their_values_and_may_have_blocks_without_velocity() -> None:
     for first in (0, 2):
         value = value_of_space(space_of(3, first=first))
         space = space_from(value)
@@ -263,7 +263,7 @@ def test_files_without_a_kernel_in_them_are_refused() -> None:
             kernel_of_bytes(kernel_file_bytes(*values))
 
 
-def test_files_of_kernels_have_a_largest_size(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_kernel_files_above_the_maximum_size_are_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     assert kernel_file._MAX_BYTES == 1024**3 and program_checks._MOST_INSTRUCTIONS == 1e8
     path = tmp_path / "f.kernel"
     data = kernel_file_bytes(json.dumps(HEAD), NEGATED, SPACES)

@@ -78,13 +78,15 @@ def loop(**changes: Any) -> Instruction:
         (X[0], Instruction(PART, (0,), 0), "result 0 of value 0 does not exist"),
     ],
 )
-def test_arguments_of_instructions_fit_their_kind(valid: Instruction, bad: Instruction, message: str) -> None:
+def test_instructions_with_arguments_that_do_not_fit_their_kind_are_refused(
+    valid: Instruction, bad: Instruction, message: str
+) -> None:
     check_bundle(valid, X)
     with pytest.raises(DamagedBytesError, match=message):
         check_bundle(bad, X)
 
 
-def test_stored_outputs_of_a_loop_are_read_by_scans_alone() -> None:
+def test_only_scans_may_read_the_stored_outputs_of_a_scan() -> None:
     two = Region(2, (Instruction(INPUT, (), 0), Instruction(INPUT, (), 1)), (0, 1))
     check_bundle(Instruction(LOOP, (0, 3), Loop(two, 1, 1, 0, 3, reads=(1,))), STORED)
     for instruction, message in (
@@ -126,7 +128,7 @@ def test_fields_of_instructions_have_their_declared_types_and_sizes() -> None:
         check_size((1 << 24) + 1)
 
 
-def test_blocks_of_spaces_follow_each_other_and_have_maps_of_their_sizes() -> None:
+def test_configuration_spaces_with_gaps_between_blocks_or_maps_of_wrong_sizes_are_refused() -> None:
     """A space of two coordinates whose rates are twice and three times the velocities."""
     maps = [
         Block(

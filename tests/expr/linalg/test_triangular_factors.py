@@ -19,7 +19,7 @@ def factored(x: list[Any]) -> list[Any]:
 
 
 @pytest.mark.parametrize(("n", "looped", "unrolled"), [(5, 3, 2), (5, 3, 4), (18, 16, 12)])
-def test_lu_factors_in_loops_are_those_of_unrolled_steps(
+def test_lu_factors_computed_in_loops_equal_those_of_unrolled_code(
     n: int, looped: int, unrolled: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The order of the rows is that of the pivots, and their product the matrix in that order."""
