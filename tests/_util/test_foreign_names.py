@@ -219,7 +219,7 @@ def test_attribute_error_of_a_foreign_name_suggests_an_existing_attribute() -> N
         from linkwork.control import PDController  # type: ignore[attr-defined]  # noqa: F401
 
 
-def test_names_of_internal_modules_have_hints_and_can_still_be_imported(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_names_of_internal_modules_have_hints_and_can_be_imported(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(own_code, "_replaced", {})
     monkeypatch.delattr(lw.control, "mpc", raising=False)
     with pytest.raises(AttributeError, match="ModelPredictiveController is model predictive control"):

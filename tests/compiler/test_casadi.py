@@ -301,7 +301,7 @@ def test_programs_with_fused_operations_are_converted_to_casadi() -> None:
     assert np.allclose(float(to_casadi(kernel.program)(x)), kernel(x), rtol=1e-14)
 
 
-def test_from_casadi_converts_sums_with_an_if_else_whose_else_is_zero() -> None:
+def test_from_casadi_converts_sums_with_an_if_else_that_is_zero_in_the_else_branch() -> None:
     x, y = ca.SX.sym("x"), ca.SX.sym("y")
     choice = ca.if_else(x > 0.3, x * y, 0)
     values = np.array([[0.7, -0.4], [-0.6, 1.3]])

@@ -38,7 +38,7 @@ def values(results: Any, inputs: Sequence[Symbol], at: Sequence[float]) -> list[
     return [float(next(remaining)) if isinstance(x, Symbol) else float(x) for x in flat]
 
 
-def test_operators_on_symbols_refuse_values_that_are_not_numbers(x: Symbol) -> None:
+def test_operators_on_symbols_refuse_nonnumeric_values(x: Symbol) -> None:
     for wrong in (object(), "2", None):
         for operator in (
             lambda a, b: a + b,
@@ -98,7 +98,7 @@ def test_symbols_are_recognized_in_up_to_64_nested_containers(x: Symbol) -> None
     assert not is_traced(endless)
 
 
-def test_arrays_with_elements_that_are_not_numbers_are_refused(x: Symbol) -> None:
+def test_arrays_with_nonnumeric_elements_are_refused(x: Symbol) -> None:
     elements, _ = flatten(np.array([x, 2.0], dtype=object), "f: x")
     assert elements == [x, 2.0]
     for wrong in ("2", None, {}):
