@@ -47,7 +47,7 @@ def test_rows_of_loop_joints_with_a_force_are_in_metres() -> None:
         assert joint.row_units == (unit,)
 
 
-def test_limits_of_loop_joints_may_be_equal_and_not_reversed() -> None:
+def test_lower_limit_of_a_loop_joint_may_equal_but_not_exceed_the_upper() -> None:
     def problems(lower: float, upper: float) -> list[str]:
         axis = joints.Revolute((0.0, 0.0, 1.0))
         return [*constraints.LoopJoint("loop", axis, "a", "b", (lower,), (upper,)).checked(None)]

@@ -217,7 +217,7 @@ def test_invalid_coupling_curves_are_refused():
         ),
         (([0.0, 1.0, 2.0], [0.0, 1.0, 0.0], ("345", "spline")), {}, ValueError, "for all segments or for none"),
         (([0.0, 1.0], [0.0, 1.0]), {"slopes": [0, 0]}, ValueError, "slopes, curvatures: expected both"),
-        (([0.0, 1.0], [0.0, 1.0], "345"), {"slopes": [0, 0], "curvatures": [0, 0]}, ValueError, "motion laws rest"),
+        (([0.0, 1.0], [0.0, 1.0], "345"), {"slopes": [0, 0], "curvatures": [0, 0]}, ValueError, "motion laws stop"),
         (
             ([0.0, 1.0], [0.0, 1.0]),
             {"slopes": [0, 1], "curvatures": [0, 0], "periodic": True},

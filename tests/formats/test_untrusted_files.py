@@ -85,7 +85,7 @@ def test_untrusted_usd_stage_read_in_another_process_is_the_same_robot(tmp_path:
         require_equal(*both(tmp_path / name))
 
 
-def test_untrusted_files_with_linkworks_own_readers_start_no_process(
+def test_reading_untrusted_files_with_linkworks_own_readers_starts_no_process(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     import linkwork.robot.construction.isolated_loading as isolated

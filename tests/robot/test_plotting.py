@@ -235,7 +235,7 @@ def test_closed_paths_are_divided_evenly_by_the_drawn_robots():
     assert np.array_equal(_spread(robot, q, 1), q[-1:]) and len(_spread(robot, q, 0)) == 0
 
 
-def test_links_that_move_in_a_plane_have_colors_of_their_own_and_those_of_arms_a_common_one():
+def test_plot_colors_each_link_of_planar_robots_differently_and_arms_in_one_color():
     for name, expected in (("fourbar", 3), ("double_pendulum", 2), ("arm7", 1)):
         (surfaces,) = lw.load(name).plot().collections
         assert hues(surfaces.colors) >= expected if expected > 1 else hues(surfaces.colors) == 1, name

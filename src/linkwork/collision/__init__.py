@@ -1,6 +1,6 @@
 """Results of distance queries and collision checks: `Robot.distances`, `Robot.is_motion_free` and others.
 
-`linkwork.signed_distance` and `linkwork.contact_points` are of two shapes.
+`linkwork.signed_distance` and `linkwork.contact_points` are functions of two shapes.
 """
 
 from typing import TYPE_CHECKING

@@ -76,7 +76,7 @@ class Margins:
 class PairBlock(NamedTuple):
     """Pairs that one kernel checks, with their margins [m].
 
-    ``margin`` is that of all pairs.  ``each``, if not None, has an additional margin of each pair, in arrays for the
+    ``margin`` applies to all pairs.  ``each``, if not None, has an additional margin of each pair, in arrays for the
     kernels: the robot's own pairs (n,) first, then by kind of obstacle (capacity, shapes).
     """
 

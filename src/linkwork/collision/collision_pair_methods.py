@@ -120,7 +120,7 @@ class CollisionMethods(DistanceMethods):
         Pairs in <disable_collisions> are not checked, nor pairs that a joint connects, except those in
         <enable_collisions>.  Earlier settings of pairs are discarded.  Each <group_state> becomes one of
         `named_configurations`, called by its name, or "group/name" if several groups have a state of that name.  A
-        value of a virtual joint such as "root_joint", x y z qx qy qz qw, is that of the floating base.  Joints in
+        value of a virtual joint such as "root_joint", x y z qx qy qz qw, is the pose of the floating base.  Joints in
         Pinocchio's <rotor_params> get the gear ratio N and the armature N² · mass, the rotor's inertia [kg·m², kg].
 
         `report` notes what is ignored: groups, end effectors, virtual and passive joints.  Unknown elements, links and

@@ -40,8 +40,8 @@ class DistanceMethods(RobotBase):
 
     The shapes are the links' ``collisions``; `collision_pairs` lists the pairs of links that are checked.  Shapes that
     are fixed to the world are checked against the robot's other shapes, but not against the scene.  ``pairs`` selects
-    pairs of names of links, single shapes ("hand/2") and obstacles; "self" selects those of links, "scene" those with
-    obstacles.  All pairs are the default.  Computation is in float32 if q is a float32 array.
+    pairs of names of links, single shapes ("hand/2") and obstacles; "self" selects all pairs of links, "scene" all
+    pairs of a link and an obstacle.  All pairs are the default.  Computation is in float32 if q is a float32 array.
     """
 
     __slots__ = ()
@@ -246,7 +246,7 @@ class DistanceMethods(RobotBase):
     ) -> Any:
         """Compute the gradient of `smooth_minimum_distance` in the tangent space: q (..., nq) -> (..., nv) [1, m].
 
-        ``scene``, ``sharpness`` and ``pairs`` are those of `smooth_minimum_distance`.
+        ``scene``, ``sharpness`` and ``pairs`` are as in `smooth_minimum_distance`.
         """
         return self._smooth("smooth_minimum_distance_gradient", q, scene, sharpness, pairs)
 

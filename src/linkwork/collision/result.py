@@ -70,8 +70,8 @@ add_foreign_names(DistanceResult, "collision.DistanceResult")
 class RobotDistances(DistanceResult):
     """Signed distances between a robot's shapes, and from them to a scene's obstacles: arrays (..., pairs).
 
-    ``pairs`` are the names of the shapes and obstacles, in the order of the arrays' pair dimension.  The arrays are
-    those of `DistanceResult`; ``of(a, b)`` returns those of one pair.
+    ``pairs`` are the names of the shapes and obstacles, in the order of the arrays' pair dimension.  It has the arrays
+    of `DistanceResult`; ``of(a, b)`` returns the arrays of one pair.
     """
 
     __slots__ = ("pairs",)

@@ -164,8 +164,8 @@ def prove_on_boxes(
     """Prove or refute a property on a box (n,) by branch and bound over at most ``max_boxes`` boxes.
 
     ``evaluate`` (centers (k, n), half widths (k, n)) returns two masks (k,), of the boxes whose centers refute the
-    property and of the undecided boxes, and the shares of the dimensions (k, n) in the uncertainty.  A box is halved
-    along its largest share.
+    property and of the undecided boxes, and the contribution of each dimension to the uncertainty (k, n). A box is
+    halved along the dimension with the largest contribution.
     """
     centers, halves = 0.5 * (lower + upper)[np.newaxis], 0.5 * (upper - lower)[np.newaxis]
     no_boxes, count = np.empty((0, len(lower))), 0
@@ -181,7 +181,7 @@ def prove_on_boxes(
 
 
 def _halved(centers: np.ndarray, halves: np.ndarray, shares: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Split each box in two along the joint with the largest share; return the centers and half widths."""
+    """Split each box in two along the joint with the largest value in ``shares``; return centers and half widths."""
     rows, widest = np.arange(len(centers)), np.argmax(shares, axis=-1)
     halves = halves.copy()
     halves[rows, widest] *= 0.5
@@ -224,7 +224,7 @@ def _displacement(
 ) -> tuple[np.ndarray, np.ndarray]:
     """Return bounds on the displacement of a shape's core from its position at the box centers, for boxes (n,) [m].
 
-    The second result is each joint's share of it (n, joints).
+    The second result is each joint's contribution to the bound (n, joints).
     """
     points, radius = _hull_points(solid(shape.shape, shape.placement), reach_of(solid(shape.shape, Pose.identity())))
     largest, shares = np.zeros(len(halves)), np.zeros_like(halves)

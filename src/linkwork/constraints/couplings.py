@@ -77,7 +77,7 @@ class Gear(_Pair):
     Gear wheels with z_a and z_b teeth on one carrier have the ratio −z_b/z_a, or z_b/z_a for an internal gear.  The
     constraint force is the torque on a [N·m]; the torque on b is −ratio times as large.
 
-    ``name`` is the constraint's own; by default it is made from those of its parts.
+    ``name`` is the constraint's name, by default composed of the names of its parts.
     """
 
     ratio: float
@@ -98,9 +98,9 @@ class Gear(_Pair):
 class Rack(_Pair):
     """Rack and pinion: a prismatic joint a (rack) and a revolute joint b (pinion), q_a = radius · q_b + offset.
 
-    A negative radius is that of a pinion on the other side of the rack.  The constraint force is that on the rack [N].
+    With a negative radius the pinion is on the other side of the rack. The constraint force acts on the rack [N].
 
-    ``name`` is the constraint's own; by default it is made from those of its parts.
+    ``name`` is the constraint's name, by default composed of the names of its parts.
     """
 
     radius: float  # [m]
@@ -124,9 +124,9 @@ class Screw(_Pair):
     """Screw drive: a prismatic joint a (nut) and a revolute joint b (spindle), q_a = pitch · q_b + offset.
 
     The pitch is the advance per radian, as in `linkwork.joints.Helical`: the lead over 2π, negative for a left-hand
-    thread.  The constraint force is that on the nut [N].
+    thread.  The constraint force acts on the nut [N].
 
-    ``name`` is the constraint's own; by default it is made from those of its parts.
+    ``name`` is the constraint's name, by default composed of the names of its parts.
     """
 
     pitch: float  # advance per radian [m/rad]
@@ -152,7 +152,7 @@ class Belt(_Pair):
     The joint axes are parallel.  The constraint force is the difference of the tensions of both sides [N].
 
     ``a`` and ``b`` are revolute joints, ``radius_a`` and ``radius_b`` the radii of their pulleys [m].  ``name`` is the
-    constraint's own; by default it is made from those of its parts.
+    constraint's name, by default composed of the names of its parts.
     """
 
     radius_a: float  # r_a [m]
@@ -188,7 +188,7 @@ class Coupling(OfUserFunctions, CouplingOfJoints):
     The function has one scalar argument per joint and returns a scalar, by NumPy's functions and those of
     `linkwork.expr`.
 
-    ``name`` is the constraint's own; by default it is made from those of its parts.
+    ``name`` is the constraint's name, by default composed of the names of its parts.
     """
 
     joints: tuple[Any, ...]  # names, with a function; else pairs (name, weight)

@@ -112,7 +112,7 @@ class Curve(metaclass=WithForeignNames):
         if "spline" in motions and motion != "spline":
             raise ValueError('Curve: motion: expected "spline" for all segments or for none')
         if self.slopes and motion != "spline":
-            raise ValueError('Curve: slopes: expected motion="spline", since motion laws rest at the points')
+            raise ValueError('Curve: slopes: expected motion="spline", since all other motion laws stop at the points')
         for k, law in enumerate(motions):
             if law == "geneva":
                 self._check_geneva(k)
@@ -124,7 +124,7 @@ class Curve(metaclass=WithForeignNames):
 
     @classmethod
     def geneva(cls, slots: int, *, internal: bool = False) -> Self:
-        """Return the angle of a Geneva wheel over that of its crank, for parallel axes [rad].
+        """Return the angle of a Geneva wheel as a function of its crank's angle, for parallel axes [rad].
 
         The crank's pin is on the line of centres at x = 0.  In each revolution the wheel turns by 2π/slots against the
         crank while |x| ≤ π/2 − π/slots, and rests otherwise.  An ``internal`` wheel has the crank inside: it turns with

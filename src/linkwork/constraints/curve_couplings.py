@@ -94,12 +94,12 @@ class PolynomialCoupling(_OfOneJoint):
     """Coupling of two joints by a polynomial: q_a − r_a = c_0 + c_1 x + c_2 x² + ..., with x = q_b − r_b.
 
     Both joints have one coordinate.  ``coefficients`` are c_0, c_1, ..., and the references r are ``a_reference`` and
-    ``b_reference`` [rad, m].  ``unit`` is that of the row and of joint a, "rad" or "m".  The constraint force is that
+    ``b_reference`` [rad, m].  ``unit`` is the unit of the row and of joint a, "rad" or "m". The constraint force acts
     on joint a [N·m, N].
 
         lw.constraints.PolynomialCoupling("drum", "crank", (0.0, 0.5, 0.02))
 
-    ``a`` and ``b`` are names of joints.  ``name`` is the constraint's own; by default it is made from those of its
+    ``a`` and ``b`` are names of joints.  ``name`` is the constraint's name, by default composed of the names of its
     parts.
     """
 
@@ -158,16 +158,16 @@ class CurveCoupling(OfUserFunctions, _OfOneJoint):
     """Coupling of two joints by a curve: q_a = f(q_b), for cams, Geneva wheels and gears of varying ratio.
 
     ``curve`` is f, as a `Curve` or a function of one scalar, by NumPy's functions and those of `linkwork.expr`.  Both
-    joints have one coordinate; ``unit`` is that of joint a and of the row, "rad" or "m".  Then v_a = f′ v_b and
-    a_a = f′ a_b + f″ v_b², with exact derivatives.  The constraint holds in both directions.  Its force is that on
-    joint a [N·m, N]: where it is negative, a follower that a cam only pushes loses contact.
+    joints have one coordinate; ``unit`` is the unit of joint a and of the row, "rad" or "m".  Then v_a = f′ v_b and a_a
+    = f′ a_b + f″ v_b², with exact derivatives.  The constraint holds in both directions.  Its force acts on joint a
+    [N·m, N]. Where the force is negative, a follower that a cam only pushes loses contact.
 
         lift = lw.constraints.Curve(angles, lifts, periodic=True)
         lw.constraints.CurveCoupling("valve", "camshaft", lift, unit="m")
         lw.constraints.CurveCoupling("wheel", "crank", lw.constraints.Curve.geneva(6))
         lw.constraints.CurveCoupling("follower", "disc", lambda x: 0.01 * (1 - np.cos(x)), unit="m")
 
-    ``a`` and ``b`` are names of joints.  ``name`` is the constraint's own; by default it is made from those of its
+    ``a`` and ``b`` are names of joints.  ``name`` is the constraint's name, by default composed of the names of its
     parts.
     """
 

@@ -32,8 +32,8 @@ class Weld(Constraint):
     coordinates [N·m, N].  The error is (rotation vector; translation) from ``pose`` to X_FM.  The length of the
     rotation vector is the angle, so only the pose is a zero.
 
-    M is ``frame`` and F is ``other``, by default the world.  ``name`` is the constraint's own; by default it is made
-    from those of its parts.
+    M is ``frame`` and F is ``other``, by default the world.  ``name`` is the constraint's name, by default composed of
+    the names of its parts.
     """
 
     frame: str  # M
@@ -82,7 +82,7 @@ class Ball(Constraint):
     r is the vector from ``b``, displaced by ``point``, to ``a``, in the axes of b's frame.  The constraint force is
     the force on ``a`` in the same axes [N].
 
-    ``name`` is the constraint's own; by default it is made from those of its parts.
+    ``name`` is the constraint's name, by default composed of the names of its parts.
     """
 
     a: str
@@ -130,8 +130,8 @@ class CenterOfMass(Constraint):
 
     There is one row for each coordinate that is not None.  The constraint forces act on the whole robot [N].
 
-    ``x``, ``y`` and ``z`` [m] are coordinates in the frame ``relative_to``.  ``name`` is the constraint's own; by
-    default it is made from those of its parts.
+    ``x``, ``y`` and ``z`` [m] are coordinates in the frame ``relative_to``.  ``name`` is the constraint's name, by
+    default composed of the names of its parts.
     """
 
     x: float | None = None
@@ -207,8 +207,8 @@ class Parallel(_OfDirections):
     orthogonal to the second; its length is π for opposite directions.  The rows are the relative angular velocity
     about these axes, and the constraint forces are the torques about them [N·m].
 
-    ``a`` and ``b`` are the directions, or axes of frames such as "hand.z".  ``name`` is the constraint's own; by
-    default it is made from those of its parts.
+    ``a`` and ``b`` are the directions, or axes of frames such as "hand.z".  ``name`` is the constraint's name, by
+    default composed of the names of its parts.
     """
 
     _: KW_ONLY
@@ -256,7 +256,7 @@ class Angle(_OfDirections):
     Near its zeros the error equals the angle minus α to first order; it is smooth everywhere.  For parallel or
     opposite directions its row is zero; use `Parallel` for the angle 0.
 
-    ``name`` is the constraint's own; by default it is made from those of its parts.
+    ``name`` is the constraint's name, by default composed of the names of its parts.
     """
 
     angle: float  # α [rad]

@@ -25,10 +25,10 @@ __all__ = ["Holonomic", "Pfaffian", "StateQuery"]
 class StateQuery:
     """State of a robot, which user functions of constraints query by names of joints, frames, points and directions.
 
-    Scalars are returned as symbols, all other values as NumPy arrays.  Names are those of the robot.  ``v``, ``twist``
-    and ``point_velocity`` are only for functions of velocities, as in `Pfaffian`.
+    Scalars are returned as symbols, all other values as NumPy arrays.  Names are the robot's.  ``v``, ``twist`` and
+    ``point_velocity`` are only for functions of velocities, as in `Pfaffian`.
 
-    ``k`` is the symbolic state that it queries, and ``name`` that of the function, for messages.
+    ``k`` is the symbolic state that it queries, and ``name`` the function's name, for messages.
     """
 
     def __init__(
@@ -87,8 +87,8 @@ class StateQuery:
     ) -> Any:
         """Return the twist (ω; v) (6,) of a frame relative to another, in the axes of ``expressed_in`` [rad/s, m/s].
 
-        The twist is that of the frame B = ``frame`` relative to ``relative_to``. v is the velocity of the point of B
-        that coincides with the origin of the frame ``point``, by default B itself.
+        It is the twist of the frame B = ``frame`` relative to ``relative_to``. v is the velocity of the point of B that
+        coincides with the origin of the frame ``point``, by default B itself.
         """
         self._refuse_velocity("twist")
         B, A, E, P = self._frames(frame, relative_to, expressed_in, frame if point is None else point)
@@ -344,7 +344,7 @@ class Holonomic(OfFunction):
 
         lw.constraints.Holonomic("cam", lambda k: k.q("follower") - 0.02 * np.cos(k.q("cam")))
 
-    ``name`` is the constraint's own, and ``function`` is f.  ``units`` is the unit of all rows, or one for each.
+    ``name`` is the constraint's name, and ``function`` is f.  ``units`` is the unit of all rows, or one for each.
     ``names``, ``joint_names``, ``count``, ``time_dependent`` and ``uses_inertia`` are set where the constraint is added
     to a robot.
     """
@@ -365,7 +365,7 @@ class Pfaffian(OfFunction):
 
         lw.constraints.Pfaffian("skate", lambda k: k.twist("runner", expressed_in="runner")[4])
 
-    ``name`` is the constraint's own, and ``function`` is f.  ``units`` is the unit of all rows, or one for each.
+    ``name`` is the constraint's name, and ``function`` is f.  ``units`` is the unit of all rows, or one for each.
     ``names``, ``joint_names``, ``count``, ``time_dependent`` and ``uses_inertia`` are set where the constraint is added
     to a robot.
     """

@@ -68,7 +68,7 @@ Scalars = Sequence[Any]
 
 
 def chained(function: Callable[[list[Any]], Scalars], values: Scalars, velocity: Scalars, rates: Rates) -> Rates:
-    """Return the rates of a function f(y) from those of its arguments y: rows ∂f/∂y G, bias f″(ẏ, ẏ) + ∂f/∂y γ.
+    """Return the rates of a function f(y) from the rates of its arguments y: rows ∂f/∂y G, bias f″(ẏ, ẏ) + ∂f/∂y γ.
 
     ``values`` are y, and ``velocity`` is ẏ.  The bias is the second time derivative of f along y + ẏ t + γ t²/2.
     """

@@ -44,7 +44,7 @@ class LoopJoint(Constraint):
 
     M is ``frame`` and F is ``relative_to``.  The limits are ``lower`` and ``upper`` of q, ``velocity_bound`` and
     ``effort``. Friction has ``static_friction`` and ``friction_velocity``, and springs have a ``stiffness``.  ``name``
-    is that of the joint.
+    is the joint's name.
     """
 
     name: str

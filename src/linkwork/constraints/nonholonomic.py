@@ -110,7 +110,7 @@ class Rolling(Constraint):
 
     A disc that lies flat on the plane has no single contact point; the rows are meaningless there.
 
-    ``radius`` r is in [m].  ``name`` is the constraint's own; by default it is made from those of its parts.
+    ``radius`` r is in [m].  ``name`` is the constraint's name, by default composed of the names of its parts.
     """
 
     wheel: str
@@ -179,7 +179,7 @@ class RollingContact(Constraint):
     rate of the height, since the contact point moves along the rim.
 
     ``wheel``, ``radius`` r [m] and ``on`` are the disc's frame, its radius and the plane's frame.  ``name`` is the
-    constraint's own; by default it is made from those of its parts.
+    constraint's name, by default composed of the names of its parts.
     """
 
     wheel: str
@@ -230,7 +230,7 @@ class BallRolling(Constraint):
     may move.  The rows are the velocity of the point at distance r below the centre, relative to the plane, along x
     and y of the plane.  The ball may spin about the normal.  ``contact`` is as in `Rolling`.
 
-    ``radius`` r is in [m].  ``name`` is the constraint's own; by default it is made from those of its parts.
+    ``radius`` r is in [m].  ``name`` is the constraint's name, by default composed of the names of its parts.
     """
 
     ball: str
@@ -323,7 +323,7 @@ class KnifeEdge(Constraint):
     ``across`` is the lateral direction in coordinates of the frame, by default y, for a blade along x.  The velocity is
     relative to the frame ``on``.
 
-    ``runner`` is the frame of the edge.  ``name`` is the constraint's own; by default it is made from those of its
+    ``runner`` is the frame of the edge.  ``name`` is the constraint's name, by default composed of the names of its
     parts.
     """
 

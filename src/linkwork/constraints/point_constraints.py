@@ -28,7 +28,7 @@ class PointOnPlane(Constraint):
 
     The constraint force is the force on the point along n [N].
 
-    ``name`` is the constraint's own; by default it is made from those of its parts.
+    ``name`` is the constraint's name, by default composed of the names of its parts.
     """
 
     point: str
@@ -72,7 +72,7 @@ class PointOnLine(Constraint):
 
     u is a direction (``line``) fixed to a frame, and p (``line_point``) a position in that frame.
 
-    ``name`` is the constraint's own; by default it is made from those of its parts.
+    ``name`` is the constraint's name, by default composed of the names of its parts.
     """
 
     point: str
@@ -122,8 +122,8 @@ class PointOnSurface(OfUserFunctions, Constraint):
     f takes an array (3,) [m] and returns a number, preferably in metres, by NumPy's functions and those of
     `linkwork.expr`.  Where the gradient of f is zero, the surface has no tangent plane and the row is zero.
 
-    ``function`` is f, ``point`` the point, and ``frame`` that of r.  ``name`` is the constraint's own; by default it is
-    made from those of its parts.
+    ``function`` is f, ``point`` the point, and ``frame`` the frame of r.  ``name`` is the constraint's name, by default
+    composed of the names of its parts.
     """
 
     point: str
@@ -186,8 +186,8 @@ class PointOnCurve(PointOnSurface):
 
     For example, the graph y = g(x) in the plane z = 0 is ``lambda r: (r[1] - g(r[0]), r[2])``.
 
-    ``function`` is f of the position r of the ``point`` in ``frame``.  ``name`` is the constraint's own; by default it
-    is made from those of its parts.
+    ``function`` is f of the position r of the ``point`` in ``frame``.  ``name`` is the constraint's name, by default
+    composed of the names of its parts.
     """
 
     rows = 2
@@ -202,8 +202,8 @@ class Distance(Constraint):
     equals |p| − l to first order; it is smooth also for coincident points, and zero only at the distance l.  The
     constraint force acts along the rod [N], positive in compression.
 
-    ``a`` and ``b`` are the points, and ``length`` is l [m].  ``name`` is the constraint's own; by default it is made
-    from those of its parts.
+    ``a`` and ``b`` are the points, and ``length`` is l [m].  ``name`` is the constraint's name, by default composed of
+    the names of its parts.
     """
 
     a: str
@@ -244,7 +244,7 @@ class Distance(Constraint):
     def _between(self, state: Kinematics) -> tuple[RelativeMotion, Vec3, Vec3]:
         """Return the relative motion of the bodies of a and b, the point b, and the vector p from a to b.
 
-        The motion is that of b's frame B relative to a's.  The point and the vector are in the axes of B [m].
+        It is the motion of b's frame B relative to a's frame.  The point and the vector are in the axes of B [m].
         """
         (A, a), (B, b) = state.locate(self.a), state.locate(self.b)
         between = state.between(B, A)

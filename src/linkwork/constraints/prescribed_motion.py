@@ -28,8 +28,8 @@ class Prescribed(OfUserFunctions, Constraint):
     the motion of the point is prescribed.  Its velocity and acceleration are derived.  The constraint force is the
     driving force of the joint [N·m, N] or the force on the point [N].
 
-    The frame is ``relative_to``, by default the world.  ``units`` has that of each row, "rad" or "m".  ``name`` is the
-    constraint's own; by default it is made from those of its parts.
+    The frame is ``relative_to``, by default the world.  ``units`` has the unit of each row, "rad" or "m".  ``name`` is
+    the constraint's name, by default composed of the names of its parts.
     """
 
     joint: str | None = None

@@ -41,10 +41,10 @@ _ENDINGS = (".yaml", ".yml", ".json")
 def with_joint_limits(tree: Tree, document: str | bytes | os.PathLike[str], *, strict: bool = False) -> Tree:
     """Return the tree with the limits of a file, which is a text, in YAML or JSON, or the path of a file.
 
-    A string in one line, without a brace, whose end is that of a file is a path.  Content without effect is in the
-    report: notes IGNORED, and warnings UNKNOWN_JOINT, UNKNOWN_KEY and UNSUPPORTED, which are errors if ``strict``.
-    Raises ModelError with all errors: WRONG_FORMAT, DATA_TYPE, NUMBER, MAGNITUDE, NEGATIVE, LIMIT_ORDER, and those of
-    YAML; ImportError for YAML without PyYAML; the system's errors for a path.
+    A string is a path if it is a single line without a brace that ends like the name of such a file.  Content without
+    effect is in the report: notes IGNORED, and warnings UNKNOWN_JOINT, UNKNOWN_KEY and UNSUPPORTED, which are errors if
+    ``strict``. Raises ModelError with all errors: WRONG_FORMAT, DATA_TYPE, NUMBER, MAGNITUDE, NEGATIVE, LIMIT_ORDER,
+    and those of YAML; ImportError for YAML without PyYAML; the system's errors for a path.
     """
     findings, budget = Findings(strict=strict), LOOPS
     root, file = _root(document, findings, budget)

@@ -78,8 +78,8 @@ def with_loops_of_file(
 def with_loops(tree: Tree, document: str | bytes | os.PathLike[str], form: str = "json") -> Tree:
     """Return the tree with the content of a loops file, a text in ``form`` "json" or "yaml" or the path of a file.
 
-    A string in one line, without a brace, whose end is that of a loops file is a path.  Raises the errors of
-    `with_loops_of_file`.
+    A string is a path if it is a single line without a brace that ends like the name of a loops file.  Raises the
+    errors of `with_loops_of_file`.
     """
     if isinstance(document, os.PathLike):
         return with_loops_of_file(tree, os.path.expanduser(document))

@@ -305,7 +305,7 @@ def _count(bounds: Sequence[float]) -> int:
 
 
 def with_standard_axes(joint: JointDescription) -> JointDescription:
-    """Return a planar joint in the plane of x and y, by other frames F and M; another joint unchanged."""
+    """Return a planar joint as one in the plane of x and y, with other frames F and M; other joints unchanged."""
     planar = joint.joint
     if not isinstance(planar, Planar) or planar == Planar.across(planar.normal):
         return joint

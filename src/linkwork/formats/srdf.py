@@ -69,7 +69,7 @@ _READ = (*_PAIRS, _DEFAULT, "group_state", "rotor_params")
 def read_srdf(tree: Tree, document: str | bytes | os.PathLike[str], *, strict: bool = False) -> Tree:
     """Return the tree with the content of an SRDF, which is a text or the path of a file: see `parse_srdf`.
 
-    A string with "<" or several lines, and an empty one, is a text.  Raises the system's errors for a path.
+    A string is a text if it is empty, contains "<" or has several lines.  Raises the system's errors for a path.
     """
     if isinstance(document, os.PathLike) or (
         isinstance(document, str) and document.strip() and "<" not in document and "\n" not in document.strip()

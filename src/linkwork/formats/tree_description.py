@@ -197,7 +197,11 @@ class _Describer:
         return result
 
     def _in_order(self, joints: list[JointDescription], root: str) -> list[JointDescription]:
-        """Return the joints from the root outwards, children in the order of the first joint in q behind each."""
+        """Return the joints from the root outwards.
+
+        Children of a link are in the order of their first joints in q, where each child's joints include all joints
+        that it carries.
+        """
         rank = {self.tree.bodies[i].joint_name: k for k, i in enumerate(self.tree.order)}
         children: dict[str, list[JointDescription]] = {}
         for joint in joints:

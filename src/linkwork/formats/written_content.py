@@ -190,9 +190,10 @@ def is_own(content: object) -> bool:
 
 
 def is_at_bounds(moments: tuple[float, float, float]) -> bool:
-    """Return True for principal moments, in ascending order, at the limits of a physical body's.
+    """Return True for principal moments, in ascending order, at the limits of physically possible moments.
 
-    The inertias of thin rods, flat plates and points are there.  MuJoCo refuses moments that rounding moves beyond.
+    The inertias of thin rods, flat plates and points are there.  MuJoCo refuses moments that rounding moves beyond the
+    limits.
     """
     low, middle, high = moments
     return low + middle - high < _NEAR * high or low < max(_NEAR * high, LEAST_MOMENT)

@@ -233,7 +233,7 @@ def bounding_sphere(core: Core) -> BoundingSphere:
 
 
 def _cone(core: ConeCore) -> BoundingSphere:
-    """Return the sphere through apex and rim, of radius (r² + l²)/(2 l), if r ≤ l; else that of the base circle."""
+    """Return the sphere through apex and rim, of radius (r² + l²)/(2 l), if r ≤ l; else about the base circle."""
     length = 2.0 * core.half
     slender = lt(core.radius, length)
     square = core.radius * core.radius + length * length

@@ -51,7 +51,7 @@ class Obstacle:
 
 
 def obstacles_of(name: str, shape: Shape, pose: Any, existing: Container[str]) -> list[Obstacle]:
-    """Return a list of an obstacle, or those of a compound's components, "name[0]", "name[1]", ...
+    """Return a list of one obstacle, or of a compound's components as obstacles "name[0]", "name[1]", ...
 
     Raises ValueError for a name that exists already and an invalid pose, TypeError for an unsupported shape.
     """

@@ -161,7 +161,7 @@ class Scene(Shown, metaclass=WithForeignNames):
     def with_ellipsoid(self, name: str, radii: Sequence[float], pose: Any = None) -> Self:
         """Return the scene with a further obstacle: an ellipsoid centred at the pose.
 
-        ``radii`` are those along the pose's x, y and z [m].
+        ``radii`` are the semi-axes along the pose's x, y and z [m].
 
         Raises ValueError for radii that are not positive, a name that exists already and an invalid pose.
         """
@@ -360,7 +360,7 @@ class Scene(Shown, metaclass=WithForeignNames):
     def show(self, *, meshes: Folders | None = None, title: str | None = None, **output: Any) -> Any:
         """Show the obstacles; return the `linkwork.viewer.View` of a live page, or the path of a file.
 
-        ``meshes`` are folders of mesh files, and ``title`` is that of the page.  See `Robot.show` for the output and
+        ``meshes`` are folders of mesh files, and ``title`` is the page's title.  See `Robot.show` for the output and
         the errors; ``Robot.show(scene=...)`` shows a robot among the obstacles.
         """
         return show(self, output, meshes=meshes, title=title)

@@ -12,7 +12,7 @@ region; if the point can move, the normal is orthogonal to the region.  So one o
 one decides: the sine of the normal's angle, and the distance to the end relative to the region's size.  If both are
 zero, neighbouring points differ in curvature, and `Surface.clear` is 0.
 
-Source: Montana, The Kinematics of Contact and Grasp, 1988 (what curvature does where bodies touch).
+Source: Montana, The Kinematics of Contact and Grasp, 1988 (effect of curvature where bodies touch).
 """
 
 from __future__ import annotations

@@ -91,9 +91,9 @@ def flat_inertia(J: Symmetric3, a: Vec3) -> Symmetric3:
 
 
 def swing(axis: Vec3, target: Vec3) -> Vec3:
-    """Return the shortest rotation vector that rotates a constant unit axis to another one.
+    """Return the shortest rotation vector that rotates a constant unit axis to the unit vector ``target``.
 
-    Its length is π if they are opposite; the rotation is then about an axis perpendicular to them.
+    Its length is π if axis and target are opposite; the rotation is then about an axis perpendicular to them.
     """
     normal, along = axis.cross(target), axis.dot(target)
     s2 = normal.dot(normal)

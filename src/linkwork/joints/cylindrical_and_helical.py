@@ -116,8 +116,8 @@ class Helical(JointType):
     def configuration_from_pose(self, X: Pose) -> list[Any]:
         """Return the angle (1,) of the screw whose pose is nearest to X, with its full revolutions [rad].
 
-        Its fraction of a revolution is that of the nearest rotation about the axis.  The number of revolutions is the
-        one whose advance along the axis is nearest to that of X.
+        Its fraction of a revolution is the angle of the rotation about the axis that is nearest to X. The number of
+        full revolutions is the one whose advance along the axis is nearest to the displacement of X.
         """
         angle = angle_about(self.axis, X.rotation)
         if self.pitch == 0.0:

@@ -33,7 +33,7 @@ class SphericalEuler(JointType):
     (R_kᵀ R_jᵀ e_i, R_kᵀ e_j, e_k).  For an order of three different axes, cos β = 0 is singular (gimbal lock).  For an
     order that repeats its first axis, sin β = 0 is, which includes the zero configuration.  There S has rank 2:
     kinematics, inverse dynamics and the mass matrix stay finite and exact, the mass matrix is singular, and forward
-    dynamics has no solution.  `regularity` is 0 there.  The velocities are rates rather than ω because these correspond
+    dynamics has no solution.  `regularity` is 0 there.  The velocities are rates rather than ω because rates correspond
     to gimbal motors and recorded angles, and because q̇ is then finite everywhere.  [RBDA, section 4.4]
     """
 

@@ -81,7 +81,7 @@ class StraightPlanar(StraightJoint):
 class StraightFloating(StraightJoint):
     """Floating joint with straight motion.
 
-    q is that of ``joint``, whose last three coordinates are M's origin; v (6,): ω in the axes of M, ṗ in those of F.
+    q is that of ``joint``, whose last three coordinates are M's origin; v (6,): ω in the axes of M, ṗ in the axes of F.
     """
 
     joint: Floating | FloatingMRP

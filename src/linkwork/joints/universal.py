@@ -1,4 +1,4 @@
-"""Universal joint: rotation about an axis of the body before it, then of the body after it."""
+"""Universal joint: rotation about an axis fixed in the body before it, then about one fixed in the body after it."""
 
 from __future__ import annotations
 

@@ -112,7 +112,7 @@ class AssemblyMethods(RobotBase):
         ``hold`` has the values of the fixed joints by name. The search starts from ``num_starts`` configurations that
         cover the configuration space, so further assemblies may exist; ``hits`` of the result counts the starts that
         led to each one. ``max_solutions`` bounds their number, and ``time``, ``tolerance`` and ``position_limits`` are
-        those of `assemble`. Configurations that differ by full revolutions or by signs of quaternions count as one. The
+        as in `assemble`. Configurations that differ by full revolutions or by signs of quaternions count as one. The
         result is sorted by coordinates, ``q`` (..., n, nq). Its ``sign`` (..., n) is the sign of the determinant of the
         columns of the constraint Jacobian that belong to the joints that are not fixed, 0 if these do not form a square
         matrix.
@@ -138,15 +138,15 @@ class AssemblyMethods(RobotBase):
 
         ``drivers`` has the positions (..., n) of the driven joints by joint name; ``q_init`` (..., nq) is a guess of
         the first configuration. Steps between the n states are halved until the prediction is accurate. ``time`` (...,
-        n) [s], ``tolerance`` and ``position_limits`` are those of `assemble`. ``singular`` of the result lists singular
+        n) [s], ``tolerance`` and ``position_limits`` are as in `assemble`. ``singular`` of the result lists singular
         configurations on the path.
 
         ``velocity`` and ``acceleration`` of the drivers, by joint, are scalars or (..., n), 0 by default.  The result
         has the corresponding ``v`` and ``a`` (..., n, nv) of all joints, for example for `inverse_dynamics` and
         `joint_wrenches`.  They are NaN where the drivers do not determine the mechanism.  ``tau`` (..., n, nv) and
         ``pin_forces`` (..., n, joints) of the result are the forces of the motors and in the pins.
-        `DrivenMotion.with_loads` adds wrenches.  ``parameters`` are those of `assemble`, of which all motions of a
-        batch (...) have their own; inertias count in the forces.
+        `DrivenMotion.with_loads` adds wrenches.  ``parameters`` are as in `assemble`; each motion of a batch (...) may
+        have its own. Inertias among them change the forces.
 
         Raises AssemblyError if a single motion cannot continue: at a turning point, at a bifurcation without a straight
         continuation, at joint limits, or where the first state cannot be assembled.  With ``check=False`` the result
@@ -169,8 +169,8 @@ class AssemblyMethods(RobotBase):
         """Compute the closest configuration that satisfies the constraints, with its errors and a status.
 
         It is the kernel of `project`. q (..., nq) -> q (..., nq) [rad, m, 1], error (..., ne) [m, rad], iterations
-        (...) [1], status (...) [1]. ``status`` is 0 if the iteration ended, 1 at the maximum number of iterations, 2
-        if a value was NaN. ``metric`` is that of `project`.
+        (...) [1], status (...) [1]. ``status`` is 0 if the iteration ended, 1 at the maximum number of iterations, 2 if
+        a value was NaN. ``metric`` is as in `project`.
         """
 
     @computed
@@ -179,7 +179,7 @@ class AssemblyMethods(RobotBase):
     ) -> np.ndarray:
         """Compute the closest velocity that satisfies the constraints on velocity level, G v + σ = 0.
 
-        q (..., nq), v (..., nv) -> (..., nv) [rad/s, m/s]. ``metric`` is that of `project`.
+        q (..., nq), v (..., nv) -> (..., nv) [rad/s, m/s]. ``metric`` is as in `project`.
         """
 
     @computed

@@ -206,7 +206,7 @@ class ConstrainedDynamicsMethods(RobotBase):
         """Compute the indeterminacy of each constraint force, from 0 (unique) to 1 (any value satisfies the dynamics).
 
         q (..., nq) -> (..., nc) [1]. If rows of the constraint Jacobian G are redundant, forces μ with Gᵀ μ = 0 can be
-        added to the constraint forces; the indeterminacy of force i is the share of row i in these μ.
+        added to the constraint forces; the indeterminacy of force i measures how much row i takes part in these μ.
         """
 
     def equilibrium(
@@ -226,7 +226,7 @@ class ConstrainedDynamicsMethods(RobotBase):
         """Find a static equilibrium near ``q_init`` (..., nq) under joint forces ``tau`` (..., nv) [N·m, N], or none.
 
         Gravity, springs (unless ``passive`` is False), joint forces, external ``wrenches`` and constraint forces are in
-        balance there.  ``wrenches`` (..., 6) by frame are those of `forward_dynamics`, constant in the axes of
+        balance there.  ``wrenches`` (..., 6) by frame are as in `forward_dynamics`, constant in the axes of
         ``expressed_in``.  ``time`` [s] is the time of constraints that depend on it, 0 by default. ``gravity`` is (...,
         3), and ``parameters`` replaces values (..., own shape) by the names of `Robot.parameters`.  Thousands of states
         are one call.  ``max_iterations`` bounds the steps.  The search descends the potential energy, so it ends in a
@@ -307,8 +307,9 @@ class ConstrainedDynamicsMethods(RobotBase):
 def _is_determinate(robot: Any, function: str, q: Array, time: ArrayLike | None) -> np.ndarray:
     """Return True for forces whose indeterminacy by this function of a robot is zero.
 
-    Any positive definite mass matrix has the same zeros: those of the null space of Gᵀ.  If that of the robot is
-    singular, as of a rod without mass, all links have the inertia of a ball of 1 kg.
+    The indeterminacy is zero for the same forces with any positive definite mass matrix, since these follow from the
+    null space of Gᵀ. If the robot's mass matrix is singular, as for a rod without mass, all links have the inertia of a
+    ball of 1 kg.
     """
     try:
         result = getattr(robot, function)(q, time=time)

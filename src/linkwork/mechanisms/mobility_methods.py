@@ -156,10 +156,10 @@ class MobilityMethods(RobotBase):
     ) -> mechanisms.MinimalCoordinates:
         """Return minimal coordinates: the ``independent`` ones, or ones chosen by pivoting at the configuration ``q``.
 
-        Names are those of joints or of `v_names`. ``speeds`` names the independent velocities. By default these are the
-        velocities of the independent coordinates. If velocity constraints such as rolling leave fewer degrees of
-        freedom, the default is a choice among them. The margin of a choice is the smallest singular value of the
-        columns of the constraint Jacobian that belong to the dependent coordinates, with angles multiplied by
+        Names are names of joints or elements of `v_names`. ``speeds`` names the independent velocities. By default
+        these are the velocities of the independent coordinates. If velocity constraints such as rolling leave fewer
+        degrees of freedom, the default is a choice among them. The margin of a choice is the smallest singular value of
+        the columns of the constraint Jacobian that belong to the dependent coordinates, with angles multiplied by
         ``length`` as in `mobility`. A margin below ``min_margin`` is an error. ``time`` [s] is the time of constraints
         that depend on it, 0 by default. Without ``q`` an assembled configuration is found.
 

@@ -42,7 +42,7 @@ class RestStates:
         return RestStates(*(np.array(x[index]) for x in vars(self).values()))
 
     def put(self, index: Array, others: RestStates) -> None:
-        """Replace the states at an index by those of ``others``."""
+        """Replace the states at an index by the states of ``others``."""
         rows = slice(None) if len(index) == len(self.q) else index
         for name, x in vars(self).items():
             x[rows] = getattr(others, name)

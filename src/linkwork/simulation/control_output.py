@@ -46,8 +46,8 @@ class ControlOutput:
     """Output of a controller: joint forces or servos, and external wrenches that act over the step.
 
     ``tau`` (nv), or a dict by joint, are joint forces [N·m, N], or `ServoActuators`.  ``wrenches`` are (moment; force)
-    (6,) [N·m, N] by the frame that they act on, at its origin, in the axes of ``expressed_in``: one frame for all, or a
-    dict of one for each.
+    (6,) [N·m, N] by the frame that they act on, at its origin, in the axes of ``expressed_in``: one frame for all
+    wrenches, or a dict with a frame for each.
 
     >>> import linkwork as lw
     >>> from linkwork.simulation import ControlOutput
@@ -121,7 +121,8 @@ def wrench_frames(caller: str, robot: Any, wrenches: Any, expressed_in: Any) -> 
 def split_command(robot: Any, command: Any) -> tuple[Any, Wrenches]:
     """Return the joint forces, or servos, that a controller returned, and its external wrenches.
 
-    Joint forces are a dict by joint, whose other joints have no force, or what the controller returned (nv,).
+    Joint forces are a dict by joint, in which missing joints have no force, or the array (nv,) that the controller
+    returned.
     """
     tau, wrenches = command, cast(Wrenches, ())
     if isinstance(command, ControlOutput):
@@ -159,7 +160,7 @@ class OutputForm:
 
 
 def _flat(robot: Any, command: Any) -> tuple[list[Any], bool, Wrenches]:
-    """Return the elements of a controller's output as a list, True if they are those of servos, and its wrenches."""
+    """Return the elements of a controller's output as a list, True if it is made of servos, and its wrenches."""
     tau, wrenches = split_command(robot, command)
     servos = isinstance(tau, ServoActuators)
     if servos:
@@ -224,7 +225,7 @@ class SampledCommand:
 
     @cached_property
     def start(self) -> dict[str, Any]:
-        """Initial state: that of the controller, the command in force, and the number of steps until the next one."""
+        """Initial state: the controller's state, the current command, and the number of steps until the next."""
         controller_start = getattr(self.controller, "start", None)
         count = sum(constant is None for constant in self.form.constants)
         begun = {_COMMAND: np.zeros(count), _LEFT: np.zeros(())}

@@ -21,7 +21,8 @@ def resists(robot: Any) -> bool:
 def drift_message(method: str, energies: dict[str, np.ndarray]) -> str:
     """Return a message about a drift of the energies (n,) [J] of a conservative system, "" for a small one.
 
-    ``method`` is that of `SimulationSetup.first_order_method`, and the energies have the keys "kinetic" and "sum".
+    ``method`` is the result of `SimulationSetup.first_order_method`, and the energies have the keys "kinetic" and
+    "sum".
     """
     kinetic, total = (np.asarray(energies[key], dtype=float) for key in ("kinetic", "sum"))
     scale = float(np.nan_to_num(kinetic).max(initial=0.0))

@@ -68,8 +68,8 @@ def permitted_deviations(
     """Return a basis (2 nv, n) of the deviations (δq, δv) / ``size`` that constraints permit at rest at q (nq).
 
     They satisfy G_h δq = 0 and G δv + D δq = 0 with D = ∂²φ/∂t∂q, where G_h are the rows of holonomic constraints.
-    ``size`` (2 nv) are small steps of q and v.  ``names``, ``sizes`` and ``parameters`` are those of `check_start`, and
-    ``time`` [s] is that of the state.
+    ``size`` (2 nv) are small steps of q and v.  ``names``, ``sizes`` and ``parameters`` are as in `check_start`, and
+    ``time`` [s] is the time of the state.
     """
     nv, constraints = robot.nv, robot.tree.constraints
     if not constraints:

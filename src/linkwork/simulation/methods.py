@@ -55,16 +55,15 @@ class SimulationMethods(RobotBase):
         ``controller(t, q, v, **more)`` returns the joint forces τ for a time [s] and a state, as an array (nv,) or a
         dict by joint.  It is evaluated once a step, and τ is constant over the step.  Values that it reads besides its
         arguments are constants of its trace; a later call traces again if they have changed.  A controller with an
-        attribute ``start`` has a state z, a nested value of arrays: it is called as
-        ``controller(t, q, v, z, **more)`` and returns τ and the next z.
-        ``more`` are ``constants``, arrays by name, and a row of each of the ``time_inputs``, which have a row for each
-        step; a `linkwork.motion.Trajectory` there is passed as ``<name>_q``, ``<name>_v``, ``<name>_a``.  A constant
-        whose shape begins with the batch's shape has an entry for each environment, unless a controller of
-        `linkwork.control` takes it whole.  A constant (n,) with n environments and n joints raises, since it may be
-        either.  Time inputs are (steps, ...), or (*batch, steps, ...) for each environment; an ambiguous shape is the
-        latter, unless a controller of `linkwork.control` takes the other.
-        ``control_every`` evaluates the controller every that many steps and holds its command in between, as a sampled
-        controller does.
+        attribute ``start`` has a state z, a nested value of arrays: it is called as ``controller(t, q, v, z, **more)``
+        and returns τ and the next z. ``more`` are ``constants``, arrays by name, and a row of each of the
+        ``time_inputs``, which have a row for each step; a `linkwork.motion.Trajectory` there is passed as ``<name>_q``,
+        ``<name>_v``, ``<name>_a``.  A constant whose shape begins with the batch's shape has an entry for each
+        environment, unless a controller of `linkwork.control` takes it whole.  A constant (n,) with n environments and
+        n joints raises ValueError, since it is ambiguous.  Time inputs are (steps, ...), or (*batch, steps, ...) for
+        each environment; an ambiguous shape counts as (*batch, steps, ...), unless a controller of `linkwork.control`
+        takes the other shape. ``control_every`` evaluates the controller every that many steps and holds its command in
+        between, as a sampled controller does.
 
         ``wrenches`` are external wrenches (moment; force) [N·m, N] by the frame that they act on, at its origin, in the
         axes of ``expressed_in``: (6,) or (*batch, 6) are constant, (steps, 6) or (*batch, steps, 6) have one for each
@@ -109,9 +108,9 @@ class SimulationMethods(RobotBase):
         ``events`` are `linkwork.simulation.Event`: zero crossings of functions of time and state, located within the
         step by the method itself.  An event may end an environment, or continue its motion from another state.
 
-        ``sensors`` are those of `linkwork.simulation` by name, such as `IMU`.  Their readings in the state at the start
-        of a step are recorded, and passed by that name to a controller that has such an argument.  Noise depends on
-        ``seed``, an integer to which the environment's index is added, or one for each environment (...).
+        ``sensors`` are sensors of `linkwork.simulation` by name, such as `IMU`.  Their readings in the state at the
+        start of a step are recorded, and passed by that name to a controller that has such an argument.  Noise depends
+        on ``seed``, an integer to which the environment's index is added, or one for each environment (...).
 
         With ``passive`` springs, damping, dry friction and armature of the joints act.  ``friction`` is the law of dry
         friction: "smooth", "stribeck", "coulomb", or a `FrictionLaw` of your own.  A law under which joints stick,
@@ -121,15 +120,15 @@ class SimulationMethods(RobotBase):
         (``"kinetic_energy"``, ``("pose", "hand")``; ``"tau"`` are the joint forces of the last step), or a dict of
         functions of (t, q, v, τ) by name.  ``"constraint_forces"``, ``"joint_wrenches"`` and ``"loop_joint_wrenches"``
         are reactions under the forces of the last step.  Functions of the robot with an option ``passive``, such as
-        energies, have that of the simulation.  Characters that identifiers cannot have become underscores in
-        names: ("pose", "left/hand") is pose_left_hand.  ``progress=True`` shows a bar on standard error; a function
-        gets a `linkwork.Progress`, in steps.
+        energies, use the simulation's value.  Characters that identifiers cannot have become underscores in names:
+        ("pose", "left/hand") is pose_left_hand.  ``progress=True`` shows a bar on standard error; a function gets a
+        `linkwork.Progress`, in steps.
 
         An environment stops if its controller returns a value that is not finite, if its state becomes non-finite, or
         if an event's guard is NaN; the others continue: see `linkwork.simulation.Simulation`.  On symbols the
-        simulation becomes part of what is compiled, and is differentiated.  A gradient in reverse stores the states of
-        all steps, or those between ``segments``, and recomputes the others, for one more roll-out (by default √n
-        segments of more than 1000 records, or steps of one record).
+        simulation becomes part of what is compiled, and is differentiated.  A gradient in reverse mode stores the
+        states of all steps, or only the states between ``segments``. It then recomputes the other states, at the cost
+        of one more roll-out (by default √n segments of more than 1000 records, or steps of one record).
 
         Raises ValueError and TypeError for a wrong state, time, controller or option, UnknownNameError for unknown
         names; ValueError for a state that violates the robot's constraints (`Robot.project` returns the nearest).

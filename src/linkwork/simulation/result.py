@@ -94,8 +94,8 @@ class Simulation(Shown, Result, metaclass=WithForeignNames):
 
     ``records`` has the other recorded quantities by name, (..., n, ...).  ``stopped_at`` (...) is the time at which an
     environment stopped [s], NaN where it did not, and ``status`` (...) the reason.  A stopped environment retains its
-    last state.  ``saturation`` (..., nv) is the fraction of steps in which a force reached its effort limit, that of
-    the servo, the controller or the robot; None on symbols and for SciPy's solvers.  ``events`` are
+    last state.  ``saturation`` (..., nv) is the fraction of steps in which a force reached its effort limit: the limit
+    of the servo, the controller or the robot; None on symbols and for SciPy's solvers.  ``events`` are
     `linkwork.simulation.EventRecord`, by environment and time.  ``contact_names`` are the points in records of
     contacts, and ``parameters`` the values that replaced the robot's and its contacts' own, by name.
     """
@@ -154,8 +154,8 @@ class Simulation(Shown, Result, metaclass=WithForeignNames):
         """`linkwork.errors.Status`, or an array (...) of its words; on symbols the code, 0 for "completed".
 
         "completed"; "ended_by_event"; "controller_failed": its output was non-finite or implausibly large; "diverged":
-        the state was; "too_many_events"; "step_not_solved": the equations of an implicit step; "guard_not_finite": the
-        guard of an event was NaN.
+        the state was non-finite or implausibly large; "too_many_events"; "step_not_solved": the equations of an
+        implicit step were not solved; "guard_not_finite": the guard of an event was NaN.
         """
         return self._codes if np.asarray(self._codes).dtype == object else status_of_codes(self._codes)
 

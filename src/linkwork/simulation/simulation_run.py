@@ -183,7 +183,7 @@ def _own_record(method: str, every: int) -> tuple[Any, ...]:
 
 
 def first_carried(setup: SimulationSetup, leading: tuple[int, ...], seed: Any) -> Any:
-    """Return the initial state of the controller and the sensors, with that of the sensors' random generators."""
+    """Return the initial state of the controller, the sensors, and the sensors' random generators."""
     if setup.sensors is None:
         return setup.start
     carried = np.zeros((*leading, setup.sensors.count(setup.robot)))

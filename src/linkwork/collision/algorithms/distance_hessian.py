@@ -10,8 +10,8 @@ its own axis does not move with the joints after it.  So for joint k before join
 Within one joint, the entry is the mean of both orders.  If the joint's axes rotate with it, F · (∂_l S_k + ∂_k S_l)/2
 is added.  The result is the second derivative of d(q ⊕ φ) with respect to φ, which is symmetric.
 
-Source: the rule of columns is that of the kinematic Hessian (Hourtash, The kinematic Hessian and higher derivatives,
-2005); K is of the implicit-function theorem.
+Source: Hourtash, The kinematic Hessian and higher derivatives, 2005, for the rule of columns. K follows from the
+implicit-function theorem.
 """
 
 from __future__ import annotations

@@ -77,9 +77,9 @@ class EdgeResult(NamedTuple):
 
 
 class _Progress(NamedTuple):
-    """State of the loop of a certified check: the parts of the segment that are proved free, and the next t.
+    """State of a certified check's loop: the parts of the segment that are proved collision-free, and the next t.
 
-    These are t up to ``done``, and the intervals (low, high) beyond it.
+    The proved parts are 0 ≤ t ≤ ``done``, and the intervals (low, high) beyond ``done``.
     """
 
     done: Any
@@ -107,9 +107,9 @@ def certified_edge(
     """Certify that all distances exceed ``margin`` [m] on the whole segment from q0 to q1 (nq each).
 
     The status is COLLIDING if some distance at t is at most the margin.  It is UNDECIDED if that distance exceeds the
-    margin by at most ``tolerance`` [m], or if ``max_iterations`` configurations did not suffice.  ``margins`` of
-    single pairs are added to the common one; the clearance is the distance less these.  Without ``depths``, margins
-    are not negative, and the clearance of polytopes that overlap is 0, which takes less code.
+    margin by at most ``tolerance`` [m], or if ``max_iterations`` configurations did not suffice.  ``margins`` of single
+    pairs are added to the common margin; the clearance is the distance minus a pair's entry of ``margins``.  Without
+    ``depths``, margins are not negative, and the clearance of polytopes that overlap is 0, which takes less code.
     """
     phi = difference(tree, q0, q1)
     middle = _configuration(tree, q0, phi, 0.5)
@@ -364,7 +364,7 @@ class _Gaps:
     ) -> tuple[BodyRows, dict[int, list[Any]]]:
         """Return the table rows from which loops compute the motion of pairs, and each shape's own motion values.
 
-        The latter are relative to the scene.
+        The motion values of shapes are relative to the scene.
         """
         assert self.phi is not None
         V = body_twists(self.tree, q, self.phi, X)

@@ -48,7 +48,7 @@ class PlacedShape:
 
     @property
     def values(self) -> list[Any]:
-        """All elements of the shape's row in a kernel's table: those that describe the solid or the field."""
+        """All elements of the shape's row in a kernel's table: the parameters of its field, or else of its solid."""
         return (
             self.field_values if self.field_values is not None else solid_row(self.row.solid, self.kind, self.row.reach)
         )
@@ -153,8 +153,8 @@ def named_pairs(
 ) -> tuple[tuple[LinkShape, ...], list[tuple[int, int]], list[tuple[int, str]]]:
     """Return the robot's shapes, pairs of their indices, and pairs of a shape's index and an obstacle's name.
 
-    These are all enabled pairs, those of the robot's links ("self"), those with obstacles ("scene"), the named
-    ``pairs``, or the pairs of a link.  Raises ValueError and UnknownNameError.
+    The pairs are all enabled pairs, the pairs of the robot's links ("self"), the pairs with obstacles ("scene"), the
+    named ``pairs``, or the pairs of one link.  Raises ValueError and UnknownNameError.
     """
     shapes = _supported_shapes(tree, caller)
     self_pairs, moving = shape_pairs(tree, collision_pairs(tree)), moving_shapes(tree)

@@ -1,7 +1,7 @@
 """Actuators of a compiled model.
 
-MuJoCo's law of gain and bias is that of `linkwork.Actuator`.  Its transmissions to joints, fixed tendons and sites are
-read; what has no counterpart is reported.
+`linkwork.Actuator` has MuJoCo's law of gain and bias. Transmissions to joints, fixed tendons and sites are read; the
+report names content that has no counterpart.
 """
 
 from __future__ import annotations

@@ -250,14 +250,14 @@ class _Joints:
             values[dofs] = values[dofs][3:] + values[dofs][:3]
 
     def _leave_out_negative(self, quantity: str, values: list[float], owners: Sequence[int]) -> None:
-        """Set negative values, which MuJoCo takes, to zero, and report the joints that have them."""
+        """Set negative values, which MuJoCo accepts, to zero, and report the joints that have them."""
         for j in dict.fromkeys(j for j, x in zip(owners, values, strict=True) if x < 0.0):
             message = f"{self.source.title('joint', self.source.joints[j])}: its {quantity} is not taken"
             self.source.unsupported(message, self.where(j))
         values[:] = [max(x, 0.0) for x in values]
 
     def _add_rotors(self) -> None:
-        """Add the armature and damping of actuators to those of their joints: times the gear squared."""
+        """Add the armature and damping of actuators, times the squared gear, to their joints' values."""
         source = self.source
         array = source.array
         rotors, dampers = array("actuator_armature"), array("actuator_damping")

@@ -1,6 +1,6 @@
 """Equality constraints of a compiled model.
 
-Solver parameters (``solref``, ``solimp``) are not taken: a constraint of linkwork holds exactly.
+Solver parameters (``solref``, ``solimp``) are not read: a constraint of linkwork holds exactly.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Content of a compiled model that linkwork does not take, named in the report, with its sensors."""
+"""Report of a compiled model's content that linkwork does not read, and the list of the model's sensors."""
 
 from __future__ import annotations
 

@@ -2,9 +2,9 @@
 
 MuJoCo opens included files, other models and assets (meshes, height fields, textures, skins) itself.  All of them must
 be inside the folder of the model, its package or a folder that the caller names, also behind symbolic links.  A
-document that would make the compiler allocate very much is refused, too.  MuJoCo's parser takes some documents that are
-not well formed: those are read as it reads them, with a warning.  It takes all bytes as UTF-8 and leaves line breaks in
-attributes, unlike XML: names of files that it would read differently are errors.
+document that would make the compiler allocate very much is refused, too.  MuJoCo's parser accepts some documents that
+are not well-formed XML. They are read as MuJoCo reads them, with a warning. Unlike an XML parser, MuJoCo takes all
+bytes as UTF-8 and keeps line breaks in attributes. A file name that the two would read differently is an error.
 """
 
 from __future__ import annotations
@@ -246,7 +246,7 @@ class _Checker:
         return False
 
     def check_finite(self, element: Element, file: str) -> None:
-        """Record the error NOT_FINITE for a physical number that is not finite; MuJoCo may not end with one."""
+        """Record the error NOT_FINITE for a physical number that is not finite; MuJoCo might not terminate."""
         for key in _FINITE.intersection(element.attributes):
             text = element.attributes[key]
             if _SUSPECT.search(text) and any(not math.isfinite(x) for x in _floats(text)):
@@ -254,7 +254,7 @@ class _Checker:
                 self.fault(element, key, Issue("NOT_FINITE", message, _where(element, file)))
 
     def check_range(self, element: Element, file: str) -> None:
-        """Record findings about the range of a joint, which MuJoCo takes for none if it is not in order."""
+        """Record findings about a joint's range; MuJoCo treats a range with its bounds out of order as no range."""
         text = element.attributes.get("range", "") if element.tag == "joint" else ""
         bounds = [*_floats(text)] if element.attributes.get("limited") != "false" else []
         where = _where(element, file)

@@ -1,4 +1,4 @@
-"""Size of the model that MuJoCo's compiler would create, counted before: copies, numbers, vertices and pixels."""
+"""Size of the model that MuJoCo would create, counted before compilation: copies, numbers, vertices and pixels."""
 
 from __future__ import annotations
 

@@ -119,8 +119,8 @@ class _Builder:
     def enter(reader: SdfReader, scope: Scope, name: str, node: Node) -> None:
         """Enter a name into a scope.
 
-        Since SDF 1.7 a link, a joint, a model and a frame have distinct names; before, only those of a kind, and a
-        name means the link.  DUPLICATE_NAME is the error.
+        Since SDF 1.7 a link, a joint, a model and a frame have distinct names; in earlier versions only names of one
+        kind are distinct, and a name of several kinds denotes the link. A repeated name is the error DUPLICATE_NAME.
         """
         earlier = scope.names.setdefault(name, node)
         if earlier is node:

@@ -1,10 +1,11 @@
 """Spanning tree of the links and joints of SDF models, and the constraints that close the loops.
 
-SDF's links and joints are any graph.  Joints become part of the tree in the order of the document: first those whose
-child no earlier joint carries and which close no loop, then those that connect what is static apart.  The others are
-loop joints.  The root is the world.  Links that no joint connects to it float, each part on its first link that is not
-the child of a joint; links of static models are fixed to the world.  A joint from a link to the one before it in the
-tree is reversed, with the same coordinates.
+SDF's links and joints may form any graph. The tree is built in two passes over the joints in document order. The first
+pass adds each joint that closes no loop and whose child is not yet the child of another joint. The second adds joints
+that connect parts of the graph that are still separate. All other joints are loop joints.  The root is the world.
+Links that no joint connects to it float, each part on its first link that is not the child of a joint; links of static
+models are fixed to the world.  A joint from a link to the one before it in the tree is reversed, with the same
+coordinates.
 """
 
 from __future__ import annotations
@@ -228,8 +229,8 @@ class SpanningTree:
     def _add_joint(self, sdf_joint: SdfJoint, is_reversed: bool) -> None:
         """Describe a joint of the tree.
 
-        If its frame has the origin of the link after it, or any origin is as good, the joint is in the link's axes.  A
-        ball joint has no axes that could be turned with the link.
+        The joint is stated in the axes of the link after it if it is fixed or prismatic, or if both have the same
+        origin. A ball joint has no axes that could be rotated, so its frame must also be parallel to the link's.
         """
         before, after = (sdf_joint.child, sdf_joint.parent) if is_reversed else (sdf_joint.parent, sdf_joint.child)
         rotor = self.frames.relative(sdf_joint.node, after)
@@ -294,7 +295,7 @@ class SpanningTree:
     def _add_gear(self, sdf_joint: SdfJoint) -> None:
         """Describe a gearbox: a gear between the hinges that carry its parent and its child on the reference body.
 
-        The angle of its child about its second axis is the negated ratio times that of its parent about its first.
+        The child's angle about the gearbox's second axis is −ratio times the parent's angle about its first axis.
         """
         hinges = {frozenset(_ends(joint)): joint for joint in self.tree if joint.kind in ("revolute", "continuous")}
         pairs = []

@@ -159,10 +159,10 @@ class LoopWriter:
             self.log.lost(element, "its static friction is not written")
 
     def own_ends(self, carried: Mapping[str, str]) -> set[str]:
-        """Return the frames that linkwork's reader adds for the loops, and report the loops that it takes for joints.
+        """Return the frames that linkwork's reader adds for loops, and report loops that the reader takes for joints.
 
-        Such a loop connects a part that moves freely with another one.  ``carried`` has the parent of each link that a
-        joint moves or fixes.
+        Such a loop connects a freely moving part of the robot with another part.  ``carried`` has the parent of each
+        link that a joint moves or fixes.
         """
         before, as_loops, children = dict(carried), set[str](), {*carried}
 

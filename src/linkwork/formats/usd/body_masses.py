@@ -1,7 +1,8 @@
 """Masses of rigid bodies: stated values, and those that follow from collision shapes and densities.
 
-The order of precedence is that of UsdPhysics.  A stated mass of a body comes before all masses of its colliders.  The
-density of a collider is that of its own PhysicsMassAPI, of its body's, of its physics material, or that of water.
+The order of precedence is that of UsdPhysics.  A stated mass of a body takes precedence over the masses of its
+colliders. A collider's density is the first that is stated by its own PhysicsMassAPI, its body's PhysicsMassAPI, or its
+physics material. The default is the density of water.
 """
 
 from __future__ import annotations

@@ -20,9 +20,9 @@ def disabled_pairs(
 ) -> list[DisabledPair]:
     """Return the pairs of links between which a stage disables all collisions.
 
-    ``prims`` are all prims of the stage, ``links`` the names of links by the path of their prims, and ``colliders``
-    those of each link by its name.  Pairs of colliders of a link with several are disabled only if all pairs of both
-    links are.
+    ``prims`` are all prims of the stage, ``links`` the names of links by the path of their prims, and ``colliders`` the
+    colliders of each link by the link's name. A pair of links with several colliders is disabled only if all pairs of
+    their colliders are.
     """
     owner = {str(c.prim.GetPath()): link for link, colliders_of_link in colliders.items() for c in colliders_of_link}
     if len(owner) ** 2 > _MAX_PAIRS:

@@ -59,7 +59,7 @@ def joint_graph(
     """Return the joints of a tree of links, and loops.
 
     ``poses`` are the poses of all links in the world, in order; ``fixed`` are the links that do not move, with their
-    prims; ``roots`` are links that carry a floating part of the robot, if there is a choice; ``prims`` are those of
+    prims; ``roots`` are links that carry a floating part of the robot, if there is a choice; ``prims`` are the prims of
     the links; ``marks`` are the names of frames.
     """
     by_path = {str(joint.prim.GetPath()): joint for joint in joints}

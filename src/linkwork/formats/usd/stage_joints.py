@@ -181,7 +181,7 @@ def has_schema(prim: Any, schema: str) -> bool:
 
 
 def unique_names(paths: list[str], reserved: set[str]) -> dict[str, str]:
-    """Return a name for each path: its last part, preceded by further parts where that names several prims."""
+    """Return a name for each path: its last part, preceded by further parts if several paths end alike."""
     result: dict[str, str] = {}
     taken = Names(reserved)
     left, depth = paths, 1

@@ -1,9 +1,9 @@
 """Layers of a USD stage, opened without access to files outside of given folders.
 
 A layer refers to other layers: sublayers, references and payloads.  Each file is read with a limit and becomes an
-anonymous layer in memory, whose references are replaced by those to other anonymous layers.  The composition of the
-stage therefore opens no file at all.  Files outside of the folder of the model and of the given folders are refused,
-by their real path, and so are addresses of networks and formats other than USD's own.
+anonymous layer in memory, whose references are replaced by references to other anonymous layers.  The composition of
+the stage therefore opens no file at all.  Files outside of the folder of the model and of the given folders are
+refused, by their real path, and so are addresses of networks and formats other than USD's own.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
-"""Contacts of two bodies, those of a body with a half-space, and the reduction of many contacts to few.
+"""Contacts of two bodies, contacts of a body with a half-space, and the reduction of many contacts to few.
 
-`corners_along` returns corners of a body's contact region: its support points in eight directions tilted from one.
-They are the corners of a face (eight of them if it has more), the ends of an edge, or a repeated corner, in their order
-around the direction.  With a half-space, corners, ends and rims of the body touch it.
+`corners_along` returns corners of a body's contact region: its support points in eight directions that are slightly
+tilted from a given one. They are the corners of a face (eight of them if it has more), the ends of an edge, or a
+repeated corner, in their order around the direction.  With a half-space, corners, ends and rims of the body touch it.
 """
 
 from __future__ import annotations
@@ -85,9 +85,9 @@ def one_point(result: SignedDistance, within: Any) -> Touching:
 def some_of(normal: Vec3, candidates: Sequence[Contact]) -> Touching:
     """Reduce coplanar contacts to the farthest in each of eight tangent directions, and the deepest if it is deeper.
 
-    Their hull is that of all candidates if these are eight corners of equal angles, else at least 70 % of its area.
-    For bodies at rest, whose depths are equal up to rounding, the selection does not change, so resting bodies do not
-    creep.
+    Their hull equals the hull of all candidates if these are eight corners of equal angles; otherwise it has at least
+    70 % of that hull's area. For bodies at rest, whose depths are equal up to rounding, the selection does not change,
+    so resting bodies do not creep.
     """
     around = [_best(normal, candidates, [t.dot(c.on_b) for c in candidates]) for t in tangent_directions(normal)]
     return each_once(normal, around, _best(normal, candidates, [c.depth for c in candidates]))
@@ -96,8 +96,8 @@ def some_of(normal: Vec3, candidates: Sequence[Contact]) -> Touching:
 def each_once(normal: Vec3, around: Sequence[Contact], deepest: Contact) -> Touching:
     """Return the contacts without repetitions, and the deepest contact if it is deeper than all of them.
 
-    ``around`` are contacts in their order around the normal. One that coincides with the next one does not exist in
-    the result.
+    ``around`` are contacts in their order around the normal. A contact that coincides with the next contact does not
+    exist in the result.
     """
     max_depth, far, distinct = _NONE, 0.0, []
     alone: Any = around[0].exists  # True if all coincide

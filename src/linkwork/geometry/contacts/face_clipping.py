@@ -7,15 +7,15 @@ linear over the polygon, so the deepest point is a corner.  For a tilted pair on
 in contact: two for an edge on a face, one for crossing edges.  Each corner has its own index, since a selection among
 them would not be continuous as the bodies move.
 
-Boxes and cylinders: the intersection of a cap and a face is that of a disc and a parallelogram.  Its corners are the
-ends of the face's edges within the disc, and six points of the disc's rim, as on a half-space.  A cylinder whose side
-is on a face touches it along a line, whose ends count.
+Boxes and cylinders: the intersection of a cap and a face is the intersection of a disc and a parallelogram.  Its
+corners are the ends of the face's edges within the disc, and six points of the disc's rim, as on a half-space.  A
+cylinder whose side is on a face touches it along a line, whose ends count.
 
 Other bodies (`outlines`: hulls, cones, and cylinders with these): the contact region of a body along a normal n is
 computed from its support points in eight directions tilted from n by a degree.  Projected along n, each body has an
-outline of eight edges, and the two outlines are clipped against each other.  Heights are those of the planes of the
-outlines, so depths are those of faces; a body tilted by more than a degree has an edge or a corner as its outline.  The
-corners that are farthest in eight directions and the deepest one are retained.
+outline of eight edges, and the two outlines are clipped against each other.  Heights are measured on the planes of the
+outlines, so depths are measured between faces; a body tilted by more than a degree has an edge or a corner as its
+outline.  The corners that are farthest in eight directions and the deepest one are retained.
 
 Source: Ericson, Real-Time Collision Detection, 2005, sections 5.3.8 and 9.5 (Liang and Barsky, A new concept and
 method for line clipping, 1984).

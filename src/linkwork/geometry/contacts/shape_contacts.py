@@ -127,7 +127,7 @@ def points_below(shape: Shape, spacing: Sequence[float]) -> tuple[int, int]:
 def peaks_below(ground: Ground, b: Solid, counts: tuple[int, int], within: Any) -> list[Touching]:
     """Return up to four contacts of a solid with a terrain's grid points, one for each quadrant around its centre.
 
-    A contact is that of the nearest grid point of its quadrant, and exists if the point is at most ``within`` [m] from
+    Each contact is at the nearest grid point of its quadrant, and exists if that point is at most ``within`` [m] from
     the solid.  The solid is in the field's coordinates.  ``counts`` are the numbers of grid points along x and y that
     are checked on each side of the solid's centre.
     """

@@ -100,8 +100,8 @@ def distance_slope(shape: Shape, *, moves: bool) -> float:
     """Return a bound on the change of a shape's distances per displacement of its points and of the other shape's.
 
     It is 1 except for distance fields, whose values between the grid's points change by up to √3 per displacement, and
-    more if they are no distances.  Values at points beyond the grid follow those on its faces, so they change faster if
-    the field ``moves``.
+    more if these values are not distances.  Values at points beyond the grid follow those on its faces, so they change
+    faster if the field ``moves``.
     """
     if not isinstance(shape, DistanceField):
         return 1.0
@@ -119,7 +119,10 @@ def distance_slope(shape: Shape, *, moves: bool) -> float:
 
 
 def voxel_reach(shape: DistanceField) -> float:
-    """Return the radius [m] of a sphere about a field's origin; beyond it values are at least the distance from it."""
+    """Return the radius [m] of a sphere about a field's origin.
+
+    Outside the sphere, values are at least the distance from the sphere.
+    """
     return shape.origin_radius + max(0.0, -_lowest_on_faces(shape))
 
 
@@ -130,7 +133,7 @@ def _lowest_on_faces(shape: DistanceField) -> float:
 def voxel_distance(field: Voxels, b: Solid) -> SignedDistance:
     """Compute the signed distance from a field to a bounded convex solid, both in the field's coordinates.
 
-    For a sphere it is the interpolated distance of the centre less the radius.  Other cores are covered by balls, and
+    For a sphere it is the interpolated distance of the centre minus the radius.  Other cores are covered by balls, and
     the result is the minimum over these.  It is too small by at most the balls' radius: an eighth of a segment's half
     length, and a third of the half diagonal of other cores' boxes.
     """

@@ -245,7 +245,7 @@ def distance_field(shapes: Any, spacing: Any, *, margin: float | None = None) ->
     """Compute a distance field of shapes: signed distances at the points of a grid around them.
 
     ``shapes`` are those of a `linkwork.shapes.Compound`: shapes, pairs (shape, pose), or results of `Shape.at`.  Inside
-    overlapping shapes, the distance is that of the deepest one.  ``spacing`` [m] is one number or three.  The grid
+    overlapping shapes, the distance of the deepest shape counts.  ``spacing`` [m] is one number or three.  The grid
     extends beyond the shapes by ``margin`` [m], by default four cells; a larger margin makes distances outside the
     shapes more exact.  The interpolation error is at most `DistanceField.error`.
 

@@ -121,8 +121,8 @@ def ground_arrays(field: HeightField, capacity: tuple[int, int] | None = None) -
 def ground_distance(ground: Ground, b: Solid) -> SignedDistance:
     """Compute the signed distance from the ground to a bounded convex solid, both in the field's coordinates.
 
-    The ground has vertical walls below the grid's edge.  The distance is exact for separate bodies.  For overlaps, the
-    depth is that of one point of the core in the ground, which never exceeds the length of the shortest separating
+    The ground has vertical walls below the grid's edge.  The distance is exact for separate bodies.  For overlaps, it
+    is the depth of one point of the core in the ground, which never exceeds the length of the shortest separating
     translation.  The point is
 
     - a sphere's centre;
@@ -282,7 +282,7 @@ def _search(ground: Ground, core: Core) -> NearestItem:
 
 
 def _corners(ground: Ground, index: Any, core: Core | None = None) -> list[Vec3]:
-    """Return the corners of a triangle by its index; for those of walls the core defines the lower end."""
+    """Return the corners of a triangle by its index; for a triangle of a wall, the core defines the lower end."""
     leaf = floor(index / len(_OF_LEAF))
     across = [n // _SIDE for n in _capacity(ground)]
     table = np.hstack([skip_table(depth_of(len(ground.ranges))), _node_cells(*across)])
@@ -322,7 +322,7 @@ def corner_at(ground: Ground, i: Any, j: Any) -> Vec3:
 
 
 def _under(ground: Ground, p: Vec3) -> Vec3:
-    """Return the surface point below p; for a p beside the grid, that at the grid's edge."""
+    """Return the surface point below p; for a p beside the grid, the surface point at the grid's edge."""
     return surface_under(ground, p)[1]
 
 

@@ -73,7 +73,7 @@ def cloud_arrays(cloud: PointCloud, capacity: int | None = None) -> Mapping[str,
 def cloud_distance(cloud: Cloud, b: Solid) -> SignedDistance:
     """Compute the signed distance from a cloud's points to a bounded convex solid, in the same coordinates.
 
-    The result is that of the nearest point, or of the deepest point inside the solid.
+    The result is the distance of the nearest point, or of the deepest point inside the solid.
     """
     around = bounding_sphere(b.core)
     core = Solid(b.core)

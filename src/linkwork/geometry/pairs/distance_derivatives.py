@@ -93,7 +93,7 @@ class Response:
         return self.t.dot(v), self.u.dot(v)
 
     def __call__(self, of_a: tuple[Vec3, Vec3], of_b: tuple[Vec3, Vec3]) -> tuple[Vec3, Vec3]:
-        """Return the change of n, and that of A's point orthogonal to n, for changes (w, ν) of each body."""
+        """Return the change of n, and A's point's change orthogonal to n, for changes (w, ν) of each body."""
         (w_a, nu_a), (w_b, nu_b) = of_a, of_b
         rows_a, rows_b = self._rows
         right = [row.P.dot(nu_a) - row.Q.dot(w_a) for row in rows_a]

@@ -62,7 +62,7 @@ def is_closed_form(a: type, b: type) -> bool:
 def has_own(a: type, b: type) -> bool:
     """Return True if two types of cores have their own function for the signed distance, in either order.
 
-    Its code may be long.
+    The code of such a function may be long.
     """
     return _own(a, b)[0] is not None
 

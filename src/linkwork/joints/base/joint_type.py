@@ -252,7 +252,7 @@ class JointType(ABC):
     def canonical(self, q: Scalars) -> list[Any]:
         """Return the preferred configuration with the same transform as q.
 
-        An example are Euler angles in their principal range; each type defines its convention.
+        Each type defines its convention, for example Euler angles in their principal range.
         """
         return list(q)
 

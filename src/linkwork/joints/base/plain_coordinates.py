@@ -1,4 +1,4 @@
-"""Coordinates that one velocity alone moves, and joints of such coordinates only."""
+"""Coordinates whose rate is a single velocity, ẋ = v_k, and joints that have only such coordinates."""
 
 from __future__ import annotations
 
@@ -14,8 +14,9 @@ __all__ = ["is_plain", "moved_alone"]
 def moved_alone(joint: JointType) -> tuple[int | None, ...]:
     """Return, for each coordinate x of a joint, the index k of the velocity with ẋ = v_k, None if there is none.
 
-    A motion from q by φ then changes x by φ_k, whatever other velocities are, and differences are those of x.  The
-    maps of the joint's manifold are evaluated with symbols, so types that pass on the maps of others count as these do.
+    A motion from q by φ then changes x by φ_k, whatever the other velocities are, and a difference φ_k is a difference
+    of x. The maps of the joint's manifold are evaluated with symbols. A type that calls the maps of another type
+    therefore has the same result.
     """
     graph = Graph()
     q, q_other = list(graph.inputs("q", (joint.nq,))), list(graph.inputs("other", (joint.nq,)))

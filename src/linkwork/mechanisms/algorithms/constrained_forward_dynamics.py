@@ -131,7 +131,7 @@ class ConstrainedFactorization:
         G is the constraint Jacobian, and M = Lᵀ D L is the mass matrix. y = L⁻ᵀ f describes the sum f of all other
         generalized forces: without λ, the acceleration is M⁻¹ f = L⁻¹ D⁻¹ y.  G a = ``target`` need not have a
         solution: rows may contradict each other, and dependent rows do so beside assembled configurations, as in the
-        stages of Runge-Kutta methods.  ``removals`` and ``least`` are those of `Semidefinite.solved_nearly`.
+        stages of Runge-Kutta methods.  ``removals`` and ``least`` are as in `Semidefinite.solved_nearly`.
         """
         missing = [w - dot(UD, y) for w, UD in zip(target, self.UD, strict=True)]
         return self.factors.solved_nearly(missing, removals, least=least)
@@ -297,7 +297,7 @@ def solution_derivatives(
 ) -> tuple[list[Any], list[Any], list[Matrix], list[Matrix]]:
     """Return a and λ, and the derivatives of a and of λ by q, v, τ and each wrench.
 
-    Without ``of_forces`` the derivatives of λ are not of least norm; those of a do not need it.
+    Without ``of_forces`` the derivatives of λ are not of least norm; the derivatives of a do not need it.
     """
     n, system = tree.nv, ConstrainedFactorization(inverse_mass_matrix(tree, q, passive), rates_of(tree, q, v, time))
     tau = with_loop_forces(tree, q, v, tau, None, passive, friction)
@@ -342,7 +342,7 @@ def _is_long(system: ConstrainedFactorization, columns: int) -> bool:
 
 
 def acceleration_by_force(system: ConstrainedFactorization, of_forces: bool = True) -> Matrix:
-    """Return the rows of ∂a/∂τ = M⁻¹ − M⁻¹Gᵀ Λ⁺ G M⁻¹, symmetric, followed by those of ∂λ/∂τ = −Λ⁺ G M⁻¹.
+    """Return the rows of ∂a/∂τ = M⁻¹ − M⁻¹Gᵀ Λ⁺ G M⁻¹, symmetric, followed by the rows of ∂λ/∂τ = −Λ⁺ G M⁻¹.
 
     ``of_forces=False`` is for callers that need ∂a/∂τ only: ∂λ/∂τ then does not have least norm.
     """

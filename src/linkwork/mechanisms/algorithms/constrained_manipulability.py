@@ -149,7 +149,7 @@ class _Logarithm(CustomDerivative):
 def _change(
     tree: Tree, at: Sequence[Any], of: tuple[str, str, str], z: Sequence[Sequence[Any]], forces: Sequence[Sequence[Any]]
 ) -> Any:
-    """Return Σ_i J_i·z_i − λ_iᵀ G z_i at (q, time) = ``at``, whose derivative is that of log w."""
+    """Return Σ_i J_i·z_i − λ_iᵀ G z_i at (q, time) = ``at``, whose derivative equals the derivative of log w."""
     J, G = _selected(tree, at[:-1], *of), rates_of(tree, at[:-1], [0.0] * tree.nv, at[-1]).rows
     return sum(
         (
@@ -236,7 +236,7 @@ class _Split:
     def pulls(self, floor: Any) -> tuple[list[list[Any]], list[list[Any]]]:
         """Return z (nv) and λ for each wrench, with ``floor`` added to squared singular values.
 
-        V Vᵀ follows from F Fᵀ by a rule, whose derivative is that at constant rank, also for equal singular values.
+        V Vᵀ follows from F Fᵀ by a rule, whose derivative holds at constant rank, also for equal singular values.
         """
         u = stop_gradient([*flat(self.left), *self.values, self.d])
         m, count = len(self.left), len(self.values)

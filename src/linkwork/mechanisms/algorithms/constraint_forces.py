@@ -2,7 +2,7 @@
 
 Uniqueness: if rows are redundant, forces μ with Gᵀ μ = 0 have no effect on the robot and can be added to λ.  The force
 of a row is unique if it is zero in all such μ.  These μ are the fixed vectors of C = (A + E)⁻¹ E of
-`linkwork.expr.linalg.semidefinite_solve`, so the diagonal of C² measures the share of a row in them.
+`linkwork.expr.linalg.semidefinite_solve`, so the diagonal of C² measures how much each row takes part in them.
 
 Source: Wojtyra, Joint reactions in rigid body mechanisms with dependent constraints, Mech. Mach. Theory 44, 2009.
 
@@ -286,7 +286,7 @@ def _forces(
     passive: bool,
     friction: str | FrictionLaw,
 ) -> list[Any]:
-    """Return the constraint forces λ (nc): ``constraint_forces``, or if None those of inverse dynamics.
+    """Return the constraint forces λ (nc): ``constraint_forces``, or if None the forces of inverse dynamics.
 
     Inverse dynamics uses the joints ``actuators``.
     """

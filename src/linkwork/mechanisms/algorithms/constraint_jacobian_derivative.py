@@ -37,7 +37,7 @@ Matrix = list[list[Any]]
 
 @dataclass(frozen=True, slots=True)
 class ConstraintDerivatives:
-    """Derivatives of Gᵀλ and G a + γ by the state; those by q are in the tangent space."""
+    """Derivatives of Gᵀλ and G a + γ with respect to the state; for q, in the tangent space."""
 
     pulled_by_q: Matrix  # ∂(Gᵀλ)/∂q, nv × nv, for constant λ
     by_q: Matrix  # ∂(G a + γ)/∂q, nc × nv

@@ -63,8 +63,8 @@ _PLACED = 1e-15  # rounding of positions, relative to their distance from the wo
 class AllRates:
     """Constraints of a robot in one state on velocity and acceleration level: G v + σ = 0 and G a + γ = 0.
 
-    ``rows`` are those of G (nc × nv), ``bias`` is γ (nc), ``drift`` is σ (nc), and ``sizes`` are the squared elements
-    of G without cancellation; the constraints are concatenated.
+    ``rows`` are the rows of G (nc × nv), ``bias`` is γ (nc), ``drift`` is σ (nc), and ``sizes`` are the squared
+    elements of G without cancellation; the constraints are concatenated.
     """
 
     rows: list[list[Any]]

@@ -144,7 +144,7 @@ def loop_rows(tree: Tree, q: Scalars, every: bool = False) -> list[ResistingRow]
     """Return the directions in which springs, dampers and friction of loop joints resist, as rows S⁺ J (nv).
 
     Springs of `has_curved_springs` have rows of their own.  With ``every``, rows of joints that do not resist are
-    included, and those of such springs are not.
+    included, and rows of such springs are not.
     """
     state, result = KinematicState(tree, q), list[ResistingRow]()
     for loop in loops_of(tree):

@@ -64,7 +64,7 @@ class NormalEquations:
 
     @property
     def shares(self) -> list[Any]:
-        """For each column of A the share of its squared norm that is orthogonal to the other columns.
+        """For each column of A, the fraction of its squared norm that is orthogonal to the other columns.
 
         It is 0 if the column depends on them, else 1/(N_kk (N⁻¹)_kk) with N = AᵀA.  The pivots of N depend on the order
         of elimination, and so on elements that are zero by rounding.

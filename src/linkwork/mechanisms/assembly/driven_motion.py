@@ -106,9 +106,9 @@ class DrivenMotion(Shown, DrivenOutput, Result, metaclass=WithForeignNames):
         `trajectory`.  Else it counts states, of which ``rate`` are shown a second, 50 by default; ``rate`` also shows a
         timed motion by states.  ``frames`` are names of frames to show as axes, with the paths of their origins, such
         as the coupler curve.  ``ghosts`` is the number of transparent copies along the motion, as in
-        `linkwork.motion.Trajectory.show`.  ``meshes`` are folders
-        of mesh files, and ``title`` is that of the page.  Returns the `linkwork.viewer.View` of a live page, or the
-        path of a file; see `Robot.show` for the other arguments and the errors.
+        `linkwork.motion.Trajectory.show`.  ``meshes`` are folders of mesh files, and ``title`` is the page's title.
+        Returns the `linkwork.viewer.View` of a live page, or the path of a file; see `Robot.show` for the other
+        arguments and the errors.
         """
         options = {"frames": frames, "times": times, "rate": rate}
         return show(self, output, **options, ghosts=ghost_count(ghosts, output), meshes=meshes, title=title)

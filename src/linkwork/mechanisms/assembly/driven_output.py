@@ -62,7 +62,8 @@ class DrivenOutput:
     def pose(self, frame: str, *, relative_to: str = "world") -> np.ndarray:
         """Return the poses (..., n, 4, 4) of a frame in all states, relative to the frame ``relative_to`` [1, m].
 
-        The parameters of `drive_mechanism` count.  States that were not reached have NaN.  Raises UnknownNameError.
+        The robot has the parameters of `drive_mechanism`.  States that were not reached have NaN.  Raises
+        UnknownNameError.
         """
         return poses_of(self._mechanism.robot, self._inputs.of_all(1), self.q, frame, relative_to)
 
@@ -130,12 +131,12 @@ class DrivenOutput:
         """Compute the forces of the motors, and the wrenches across all joints, which cause the motion.
 
         ``actuators`` names the joints with motors, by default the drivers.  ``wrenches`` (..., n, 6) act on frames, in
-        the axes of ``expressed_in``, and ``gravity`` is (3,) [m/s²].  They default to those of `with_loads`, then to
-        the robot's gravity.  ``passive`` includes springs, damping, friction and armature of joints.  The result has
-        the forces τ (..., n, nv) of the motors, and the wrenches of `joint_wrenches` and `loop_joint_wrenches`, each in
-        the axes of its joint's moving frame; those functions have ``expressed_in="world"``.  Its ``constraint_forces``
-        are those of other constraints, such as a roller's on a plane.  Parameters of `drive_mechanism` count, also
-        inertias.
+        the axes of ``expressed_in``, and ``gravity`` is (3,) [m/s²].  By default they are the loads of `with_loads`,
+        and the robot's gravity.  ``passive`` includes springs, damping, friction and armature of joints.  The result
+        has the forces τ (..., n, nv) of the motors, and the wrenches of `joint_wrenches` and `loop_joint_wrenches`,
+        each in the axes of its joint's moving frame; those functions have ``expressed_in="world"``.  Its
+        ``constraint_forces`` are the forces of constraints other than joints, such as a roller's on a plane.
+        Parameters of `drive_mechanism` count, also inertias.
 
         Raises UnderactuatedError if the actuators cannot cause the motion; of a batch with parameters, the forces are
         NaN there.
@@ -181,7 +182,7 @@ class DrivenOutput:
         It consists of quintics through the states with their velocities and accelerations.
 
         The times follow from the positions and ``velocity`` of the drivers.  For a motion without velocities, ``times``
-        (n,) [s] are those of the states, between which the drivers move on a cubic spline.
+        (n,) [s] are the times of the states. The drivers then move on a cubic spline between the states.
 
         Raises ValueError for velocities or accelerations that do not fit the positions of the drivers, without
         velocities and times, and for fewer than two states that the drivers determine; also if constraints depend on
@@ -210,7 +211,7 @@ class DrivenOutput:
     def to_xarray(self, *index: int, times: ArrayLike | None = None, frames: str | Sequence[str] | None = None) -> Any:
         """Return q, v, a and the `reactions` in all states as an `xarray.Dataset`, with the index of `to_pandas`.
 
-        ``index``, ``times`` and ``frames`` are those of `to_pandas`.
+        ``index``, ``times`` and ``frames`` are as in `to_pandas`.
         """
         return self._table("to_xarray", index, times, frames).to_xarray()
 
@@ -223,7 +224,7 @@ class DrivenOutput:
     ) -> None:
         """Write q, v, a and the `reactions` in all states to a text file, with the columns of `to_pandas`.
 
-        ``path`` is that of the file; ``index``, ``times`` and ``frames`` are those of `to_pandas`.
+        ``path`` is the path of the file; ``index``, ``times`` and ``frames`` are as in `to_pandas`.
         """
         self._table("to_csv", index, times, frames).to_csv(path)
 
@@ -237,12 +238,11 @@ class DrivenOutput:
     ) -> Any:
         """Plot q, v, a, and the forces of drivers, in pins and of constraints with matplotlib; return the axes.
 
-        Each unit has axes of its own.  ``joints`` are names of joints to plot, also of loops, by default all; with
-        them forces of other constraints are left out.
-        ``index`` and ``times`` are those of `to_pandas`. They are over the coordinate ``against`` of q, such as the
-        crank's angle; by default over time if it is known, as in `trajectory`, else over the first driver.  Without
-        forces, because the drivers cannot cause the motion, they are left out.
-        It needs ``pip install "linkwork[figures]"``.
+        Each unit has axes of its own.  ``joints`` are names of joints to plot, also of loops, by default all; with them
+        forces of other constraints are left out. ``index`` and ``times`` are as in `to_pandas`. The horizontal axis is
+        the coordinate ``against`` of q, such as the crank's angle. By default it is time if times are known, as in
+        `trajectory`, else the first driver. Forces are left out if the drivers cannot cause the motion. It needs ``pip
+        install "linkwork[figures]"``.
         """
         robot, t, q, v, a = self._timed("plot", index, times)
         tree, name = robot.tree, self._drivers.names[0] if against is None else against
@@ -337,7 +337,7 @@ class DrivenOutput:
         """Return the robot, the times of the states, q, v and a of one motion.
 
         Times are None if they are unknown, or if time was constant in constraints that depend on it.  With the argument
-        ``times``, v and a are those at these times.
+        ``times``, v and a are computed for these times.
         """
         lead, n = self.q.shape[:-2], self.q.shape[-2]
         if len(index) != len(lead):

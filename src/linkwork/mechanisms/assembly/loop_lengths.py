@@ -45,7 +45,7 @@ class LongBar(NamedTuple):
 def long_bars(tree: Tree, poses: np.ndarray, fixed: Collection[str] = ()) -> Iterator[LongBar]:
     """Yield a bar for each loop that is proved not to close.
 
-    ``poses`` (nb, 4, 4) are those of the bodies in any configuration [m] in which the ``fixed`` joints have their
+    ``poses`` (nb, 4, 4) are the poses of the bodies in any configuration [m] in which the ``fixed`` joints have their
     values.  A proof without the fixed joints comes first.
     """
     X = np.concatenate([poses, np.eye(4)[None]])  # index -1 is the world

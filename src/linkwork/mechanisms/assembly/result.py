@@ -63,7 +63,7 @@ class Assembly(Shown, Result):
     def show(self, *, meshes: Folders | None = None, title: str | None = None, **output: Unpack[Output]) -> Any:
         """Show the assembled mechanism, all states of a batch together, and `branches` as transparent copies.
 
-        ``meshes`` are folders of mesh files, and ``title`` is that of the page. Returns the `linkwork.viewer.View` of a
+        ``meshes`` are folders of mesh files, and ``title`` is the page's title. Returns the `linkwork.viewer.View` of a
         live page, or the path of a file; see `Robot.show` for the arguments and the errors.
         """
         return show(self, output, meshes=meshes, title=title)
@@ -72,7 +72,7 @@ class Assembly(Shown, Result):
     def pose(self, frame: str, *, relative_to: str = "world") -> np.ndarray:
         """Return the poses (..., 4, 4) of a frame, relative to the frame ``relative_to`` [1, m].
 
-        The parameters of `assemble` count.  Raises UnknownNameError.
+        The robot has the parameters of `assemble`.  Raises UnknownNameError.
         """
         return poses_of(self._mechanism.robot, self._inputs, self.q, frame, relative_to)
 
@@ -93,7 +93,7 @@ class Assembly(Shown, Result):
     def sign(self) -> np.ndarray:
         """Orientation of the assembly, (...): 1, −1 or 0, the sign of a determinant.
 
-        The determinant is that of the columns of the constraint Jacobian that belong to the joints that are not fixed.
+        It is the determinant of the columns of the constraint Jacobian that belong to the joints that are not fixed.
         The sign changes when the mechanism passes a configuration in which the fixed joints do not determine it. It is
         0 if these columns do not form a square matrix, and where the mechanism is not assembled.
         """

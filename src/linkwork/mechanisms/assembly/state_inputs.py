@@ -22,7 +22,7 @@ __all__ = ["StateInputs", "VariedRobot", "poses_of", "robot_with", "varied"]
 class StateInputs:
     """Time [s] and parameter values of each state of a batch, by the name of their input.
 
-    An array (..., *dims) has an axis for each axis of the batch, or none: then its value is that of all states.
+    An array (..., *dims) has an axis for each axis of the batch, or none: then its value applies to all states.
     """
 
     arrays: Mapping[str, np.ndarray] = field(default_factory=dict)

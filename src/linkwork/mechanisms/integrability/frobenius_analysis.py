@@ -128,7 +128,7 @@ def _combination(
     """Return an integrable combination of constraint rows, with the names of its constant positions.
 
     If there are several, a function of these positions is constant: ``covector``, the combination's differential, is a
-    linear combination of theirs.
+    linear combination of their differentials.
     """
     nonzero = [k for k, weight in enumerate(weights) if weight != 0.0]
     rows, coefficients = tuple(names[k] for k in nonzero), tuple(float(weights[k]) for k in nonzero)

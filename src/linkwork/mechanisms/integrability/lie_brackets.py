@@ -2,9 +2,9 @@
 
 [X, Y] = ∂Y/∂x X − ∂X/∂x Y, for fields over the coordinates x = (q; t).  If constraints depend on time, by drift or by
 coefficients, ∂t with the velocities of the drift is one of the fields.  Fields are tangent to the configuration
-manifold, so brackets computed in coordinates of q are those of the fields.  The admissible fields are
-bracketed with the newest fields; brackets that increase the rank are added, until none does.  The result spans the
-involutive closure, because around configurations of constant rank brackets of the omitted fields add nothing.
+manifold, so brackets computed in coordinates of q are the brackets of the fields.  The admissible fields are bracketed
+with the newest fields; brackets that increase the rank are added, until none does.  The result spans the involutive
+closure, because around configurations of constant rank brackets of the omitted fields add nothing.
 
 The module also has spans of vectors and their numerical ranks.
 
@@ -99,7 +99,7 @@ class Symbols:
 class Growth:
     """Growth of the admissible velocities by Lie brackets, up to their involutive closure, in several states.
 
-    ``dimensions`` are those after each round of brackets.
+    ``dimensions`` are the dimensions after each round of brackets.
     """
 
     dimensions: tuple[int, ...]

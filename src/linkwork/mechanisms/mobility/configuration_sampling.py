@@ -36,9 +36,9 @@ class Assembled(NamedTuple):
 
 
 class Mechanism:
-    """Constraints of a batch of mechanisms as functions of q (n, nq), in which angles are scaled to lengths.
+    """Constraints of a batch of mechanisms as functions of q (n, nq); angular errors are scaled to lengths.
 
-    The mechanisms are a robot with other ``inputs``: the time, and values of parameters.
+    All mechanisms are the same robot; ``inputs`` are the time [s] and parameter values of each mechanism.
     """
 
     def __init__(self, robot: Any, scales: Scales, inputs: StateInputs) -> None:
@@ -158,8 +158,8 @@ class Mechanism:
     ) -> Iterator[tuple[np.ndarray, np.ndarray, Decomposed]]:
         """Yield constraint Jacobians on random feasible motions from q, at increasing distances.
 
-        ``G`` are those at q.  Each item has the indices of some mechanisms, their scaled Jacobians, and the
-        decompositions of these.
+        ``G`` are the constraint Jacobians at q.  Each item has the indices of some mechanisms, their scaled Jacobians,
+        and the decompositions of these.
         """
         nv = len(self.scales.velocities)
         for _ in range(walks):

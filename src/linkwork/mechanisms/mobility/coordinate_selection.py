@@ -130,7 +130,7 @@ def _many(count: int) -> str:
 
 
 def assembled_at(mechanism: Mechanism, q: Any, value: np.ndarray | None) -> np.ndarray:
-    """Return an assembled configuration: ``value`` projected onto the constraints, or if None that of q.
+    """Return an assembled configuration: ``value`` projected onto the constraints, or if None the configuration of q.
 
     q is the result of an assembly.  Raises ValueError if the configuration is not assembled.
     """

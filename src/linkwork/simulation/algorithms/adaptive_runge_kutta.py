@@ -81,7 +81,7 @@ def dormand_prince(system: MotionSystem, t: Any, q: Scalars, v: Scalars, h: Any)
 
 
 def begun(q: Scalars, v: Scalars, time: Any, width: Any) -> AdaptiveState:
-    """Return the state of an integration that starts at q and v; ``width`` is that of the first trial step [s]."""
+    """Return the state of an integration that starts at q and v; ``width`` [s] is the first trial step."""
     n = len(v)
     zeros, rates = array([0.0] * (5 * n)), array([*v, *[0.0] * (4 * n)])
     return AdaptiveState(time, time, array(list(q)), zeros, rates, width, 0.0, 0.0)
@@ -93,8 +93,8 @@ def adaptive(
     """Integrate through increasing times (n,); return the final state, and q (n, nq) and v (n, nv).
 
     The error of a step is the root mean square of error/(absolute + tolerance |x|) over the displacement φ and v, with
-    ``absolute`` in rad, characteristic lengths, and these per second.
-    ``steps`` reaches ``most`` if that many were not enough; the results are then invalid.
+    ``absolute`` in rad, characteristic lengths, and these per second. ``steps`` reaches ``most`` if ``most`` steps were
+    not enough; the results are then invalid.
     """
 
     def further(state: AdaptiveState, time: Any) -> tuple[AdaptiveState, Any]:

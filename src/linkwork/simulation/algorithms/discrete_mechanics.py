@@ -6,7 +6,7 @@ origin moves straight by φ_v in the axes of the step's start.  At the midpoint 
 φ_v) in the axes there.  The path of the origin does not depend on the body's rotation, so a force on the origin does
 not rotate the body.
 
-The kinetic energy is that of the midpoint, and the potential energy is that of both ends (trapezoidal rule),
+The kinetic energy is evaluated at the midpoint, and the potential energy at both ends (trapezoidal rule),
 
     S(q, q⁺) = h T(q ⊕ φ/2, w) − h/2 (U(q) + U(q⁺)),      φ = q⁺ ⊖ q,
 
@@ -101,7 +101,8 @@ class DiscreteMechanics:
     def leaving_momentum(self, q: Scalars, w: Scalars, h: Any) -> list[Any]:
         """Return the momentum (nv) at the start of a step h w from q, without potential forces.
 
-        It is −D₁ of h T, the derivative by the start of the step, with the kinetic energy T at the midpoint.
+        It is −D₁ of h T, the derivative with respect to the start of the step, with the kinetic energy T at the
+        midpoint.
         """
         return self._momentum_at_end(q, w, h, first=True)
 
@@ -152,9 +153,9 @@ def _free_momentum(
     """Return the momentum at an end of the step φ of a joint that rotates and translates freely.
 
     m and g are the derivatives of the kinetic energy T by velocity and by displacement (6 each), ``moved`` is the
-    displacement (6), all in the axes of the midpoint.  ``across`` (3) is the linear part of m without that of the
-    carried mass.  With the rotation exp(φ_ω/2) from the start to the midpoint and J the Jacobian of exp, a rotation ε
-    of an end changes φ_ω by ∓J(±φ_ω)⁻¹ ε.  It rotates the midpoint by (ε ∓ σ × ε)/2, with σ = tan(|φ_ω|/4) along φ_ω.
+    displacement (6), all in the axes of the midpoint.  ``across`` (3) is the linear part of m without the momentum of
+    the carried mass.  With the rotation exp(φ_ω/2) from the start to the midpoint and J the Jacobian of exp, a rotation
+    ε of an end changes φ_ω by ∓J(±φ_ω)⁻¹ ε.  It rotates the midpoint by (ε ∓ σ × ε)/2, with σ = tan(|φ_ω|/4) along φ_ω.
     """
     turn = Vec3.of(phi[:3])
     half = Quaternion.exp(turn * 0.5)
@@ -180,7 +181,7 @@ def _carried_masses(tree: Tree) -> dict[int, Any]:
 def _without_translation(joint_slice: JointSlice, m: Scalars, u: Scalars, masses: dict[int, Any]) -> list[Scalars]:
     """Return the part of a joint's momentum m (nv) that acts on each velocity of an end of a step.
 
-    u is the joint's velocity, and ``masses`` are those that joints carry.  A rotation of an end about its origin
+    u is the joint's velocity, and ``masses`` are the masses that joints carry.  A rotation of an end about its origin
     changes the displacement of the origin perpendicular to itself.  The momentum M u of the carried mass M is parallel
     to the displacement and has no effect.  It is left out, so rounding does not rotate bodies that move straight.
     """

@@ -197,7 +197,7 @@ def variational(system: MotionSystem, t: Any, q: Scalars, v: Scalars, h: Any) ->
     def left(w: Scalars) -> list[Any]:
         """Return the residual of the step's velocity w, a momentum (nv).
 
-        It is the discrete momentum at the step's start minus that of v and of the forces.
+        It is the discrete momentum at the step's start minus the momentum of v and the impulse of the forces.
         """
         leaving = mechanics.leaving_momentum(q, w, h)
         return [a - b - f for a, b, f in zip(leaving, p, pushed(w), strict=True)]

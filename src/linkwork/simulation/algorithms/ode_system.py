@@ -49,7 +49,7 @@ def plus(x: Scalars, h: Any, *rates: tuple[float, Scalars]) -> list[Any]:
 class StepForces:
     """Forces (nv) in a step of the RATTLE method, besides passive ones.
 
-    ``constant`` forces do not change in the step.  ``of_state(t, q, v)`` are those of the step's start.
+    ``constant`` forces do not change in the step.  ``of_state(t, q, v)`` are evaluated at the step's start.
     """
 
     constant: Scalars
@@ -125,7 +125,7 @@ _LOST = 1e-10  # the same of a row whose velocities are rounding: they are remov
 class SingularPassage:
     """Functions that continue the motion of a constrained system near its singular configurations.
 
-    ``acceleration(t, q, v)`` is that of a state that satisfies the constraints.
+    ``acceleration(t, q, v)`` is the acceleration in a state that satisfies the constraints.
     """
 
     mechanics: DiscreteMechanics

@@ -132,11 +132,11 @@ def _curved_joints(tree: Tree) -> list[tuple[int, Body, list[list[Any]]]]:
 class PassiveResistance:
     """Passive forces of a tree in a step of h [s], and their implicit terms.
 
-    ``law`` is that of dry friction, `NO_FRICTION` where a program solves for it.  ``shares`` (nv) are the implicit
-    shares of the joints' springs, and ``owner_shares`` those of the owners of rows, by name.  ``inertias`` (nv) are at
-    most those of the joints, and ``owner_inertias`` those of joints that close loops, for the implicit damping of dry
-    friction.  Without ``acts`` there are no passive forces.
-    Dampers and friction are implicit in each half of a step if ``damped_apart``, else they follow the midpoint rule.
+    ``law`` is the law of dry friction, `NO_FRICTION` where a program solves for it.  ``shares`` (nv) are the implicit
+    shares of the joints' springs, and ``owner_shares`` those of the owners of rows, by name.  ``inertias`` (nv) are
+    lower bounds of the joints' inertias, and ``owner_inertias`` of the inertias of joints that close loops, for the
+    implicit damping of dry friction.  Without ``acts`` there are no passive forces. Dampers and friction are implicit
+    in each half of a step if ``damped_apart``, else they follow the midpoint rule.
     """
 
     tree: Tree

@@ -192,8 +192,8 @@ class RattleStep:
     def _losses(self, result: ConstrainedStep, v: Scalars, last: Scalars) -> list[Any]:
         """Return minus the work (nv) of all impulses that resist, in both halves of a step to v at its end.
 
-        An impulse acts with the mean of the velocities before and after it.  ``last`` (nv) is that of implicit terms at
-        the end.
+        An impulse acts with the mean of the velocities before and after it.  ``last`` (nv) is the impulse of implicit
+        terms at the end.
         """
         w, resistance = result.w, self.resistance
         settled, slowed = resistance.settled(self.q)(w), resistance.slowed(self.q, self.v)(w)
@@ -266,7 +266,7 @@ class RattleStep:
     def bounded(self, w: Scalars, end: Scalars, energy: ProgramEnergy) -> tuple[list[Any], list[Any], list[Any]]:
         """Return q and v at the end of a step with a program, and the impulses of the constraints (nc).
 
-        The arguments are the results of `moved`.  The impulses are all but those of `intervals`.
+        The arguments are the results of `moved`.  The impulses of `intervals` are not included.
         """
         acts, shared, h = energy.acts, self.shared, self.h
         result = ConstrainedStep([*w], [*end], self.unbounded.passed)
@@ -326,7 +326,7 @@ class _TiedRows:
 def _tied_rows(rows: Rows, sizes: Rows, errors: Scalars, drifts: Scalars, A: Rows, units: Scalars, h: Any) -> _TiedRows:
     """Return the impulses of a constraint with φ = ``errors`` and φ̇ = ``rows`` · w + ``drifts``.
 
-    The constraint is nearly rigid: its impulse γ is that of the compliance
+    The constraint is nearly rigid: its impulse γ follows from the compliance
 
         R = ε G D⁻¹ Gᵀ + E = L C Lᵀ,      D = diag(A), its light elements increased,
 
@@ -335,7 +335,7 @@ def _tied_rows(rows: Rows, sizes: Rows, errors: Scalars, drifts: Scalars, A: Row
     axes have the same impulses.
 
     φ decays within a few steps.  A is the mass matrix, of which only the diagonal is used.  ``sizes`` are the squared
-    elements of the rows without cancellation.  ``units`` (nv) are those of w.
+    elements of the rows without cancellation.  ``units`` (nv) are the units of w.
     """
     inverse = _inverse_inertias(rows, A, units)
     eased = [[x if is_zero(x) else x * d for x, d in zip(row, inverse, strict=True)] for row in rows]

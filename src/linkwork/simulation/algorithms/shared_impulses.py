@@ -55,7 +55,7 @@ class SharedImpulses:
     ) -> list[Any]:
         """Return the velocity (nv) of a momentum (nv) at q after impulses with which G v = e (nc).
 
-        G is the constraint Jacobian, and ``noise`` is that of `factored`.  With ``more`` the diagonal of the Delassus
+        G is the constraint Jacobian, and ``noise`` is as in `factored`.  With ``more`` the diagonal of the Delassus
         matrix is increased by this relative amount.  If ``exact`` is 1 the increase has no effect on v; if it is 0, the
         impulses are smaller.
         """

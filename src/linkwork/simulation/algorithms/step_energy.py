@@ -50,10 +50,10 @@ def with_energy(
 
     ``momentum`` (nv) is M v, apart from impulses of the constraints.  ``energies`` (nv) [J] are, along each velocity,
     the kinetic energy of the start plus the work of all forces except gravity, springs with the energy ``stored(tree,
-    q)``, and those that resist.  The latter take the ``losses`` (nv), None without any.  The velocity is scaled in
-    every step if ``always``, else only if the step passed a singular configuration, in which the tangent space rotates.
-    With losses a large deficit stays, as springs that are too stiff for the step settle.  Where a ``program`` acts the
-    velocity is scaled to the energy of that.
+    q)``, and resisting forces. Resisting forces dissipate the ``losses`` (nv), None if there are none.  The velocity is
+    scaled in every step if ``always``, else only if the step passed a singular configuration, in which the tangent
+    space rotates. With losses a large deficit stays, as springs that are too stiff for the step settle.  Where a
+    ``program`` acts, the velocity is scaled to the program's energy.
 
     v is infinite where the step ends with more energy than it had, even at rest: it does not resolve the motion.  A
     step that ``passes`` whatever it meets is never infinite.
@@ -115,8 +115,8 @@ class ConstrainedPart(NamedTuple):
 def constrained_parts(tree: Tree) -> list[ConstrainedPart]:
     """Return the parts of a robot that constraints and force elements connect.  Between parts there is only the world.
 
-    Parts without constraints are left out.  The energy of the robot is the sum of those of its parts.  The origin of
-    a part is at its first joint, because potential energies round by their distance from the origin.
+    Parts without constraints are left out.  The energy of the robot is the sum of its parts' energies.  The origin of a
+    part is at its first joint, because potential energies round by their distance from the origin.
     """
     tree = replace(tree, frames=without_inertias(tree.frames))  # so that no sums of them are checked
     part = list(range(len(tree.bodies)))

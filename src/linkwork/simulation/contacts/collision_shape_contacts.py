@@ -132,8 +132,8 @@ class ContactPair:
 
     Without a material the shapes have the friction that the robot's file states, if any.
 
-    Recorded forces are those on the ``second``, and ``first`` feels the opposite.  The pair may be two links that a
-    joint connects, if their shapes do not overlap at the joint.
+    Recorded forces act on the ``second`` link; the opposite forces act on the ``first``.  The pair may be two links
+    that a joint connects, if their shapes do not overlap at the joint.
 
     ``materials`` is one `ContactMaterial`, or a dict by link.
 

@@ -1,7 +1,8 @@
 """Contact materials, their combination for two surfaces, and parameters of contacts.
 
-Parameters replace the combined values of two surfaces, in each environment and as symbols: ``contact_friction`` those
-of all contacts, ``contact_friction:floor`` those of a link, an obstacle, or a point's frame.
+Parameters override the values that are combined from two materials. ``contact_friction`` applies to all contacts.
+``contact_friction:NAME`` applies to the contacts of the link, obstacle or point frame NAME, such as
+``contact_friction:floor``. A parameter may differ between environments, and may be a symbol.
 """
 
 from __future__ import annotations
@@ -47,8 +48,8 @@ class ContactMaterial:
     """Material of a surface: ``friction``, ``restitution``, ``stiffness`` and ``dissipation`` [s/m].
 
     ``friction`` is Coulomb's coefficient.  ``restitution`` is from 0, without bounce, to 1.  Contacts without a
-    stiffness are as rigid as the step resolves.  Stiffness is in N/m, for compliant contacts in N/m^(3/2).  Only
-    compliant contacts have dissipation, and only the others restitution.
+    stiffness are as rigid as the step resolves.  Stiffness is in N/m, for compliant contacts in N/m^(3/2).  Dissipation
+    applies only to compliant contacts, restitution only to all others.
 
     Two surfaces have the geometric mean of friction, the smaller restitution, stiffnesses as springs in series,
     1/k = 1/k_a + 1/k_b, and dissipations weighted by compliance, c = (k/k_a) c_a + (k/k_b) c_b.
@@ -82,7 +83,7 @@ class ContactMaterial:
 
 
 def _series(a: float | None, b: float | None) -> tuple[float | None, float]:
-    """Return the stiffness of two springs in series, and the first spring's share of the deformation."""
+    """Return the stiffness of two springs in series, and the first spring's fraction of the deformation."""
     if a is None:
         return b, 0.5 if b is None else 0.0
     if b is None:

@@ -243,7 +243,7 @@ class ContactSet:
 
 
 def _weight(robot: Any, parameters: Mapping[str, Any]) -> Any:
-    """Return the weight [N] of a robot, or those (...) of the robots with values (..., shape) of parameters."""
+    """Return the weight [N] of a robot, or the weights (...) of robots with parameter values (..., shape)."""
     heavy = {name: x for name, x in parameters.items() if name.partition(":")[0] in ("inertia", "gravity")}
     mass, gravity = robot.mass, [*robot.gravity]
     if heavy:

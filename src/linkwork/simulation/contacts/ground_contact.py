@@ -31,7 +31,7 @@ GROUND = "ground"  # name of the half-space in parameters
 class ContactPoint:
     """Contact point at ``offset`` (3,) [m] in a frame of the robot, a sphere if ``radius`` [m] is not 0.
 
-    ``friction`` and ``restitution`` replace those of the ground.
+    ``friction`` and ``restitution`` replace the ground's values.
     """
 
     frame: str

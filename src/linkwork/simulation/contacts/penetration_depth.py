@@ -50,8 +50,8 @@ def _pairs(contacts: Any, robot: Any) -> tuple[tuple[str, tuple[int, ...]], ...]
 def depth_state(contacts: Any, robot: Any, leading: tuple[int, ...]) -> np.ndarray:
     """Return the record of the greatest contact depth before the first step (..., 3 + pairs), all zeros.
 
-    Its elements are the greatest depth beyond that of the start [m], the index of its pair of bodies, the number of
-    steps before it, and each pair's depth at the start [m].
+    Its elements are the greatest depth beyond the depth at the start [m], the index of its pair of bodies, the number
+    of steps before it, and each pair's depth at the start [m].
     """
     return np.zeros((*leading, _FIRST + len(_pairs(contacts, robot))))
 
@@ -77,7 +77,7 @@ def rigid_gaps(candidates: Sequence[ContactCandidate]) -> list[Any]:
 
 
 def allowed_depth(robot: Any, h: float, shares: tuple[float, float]) -> float:
-    """Return the depth [m] that causes no warning: shares of the robot's size and of g h², for steps of h [s].
+    """Return the depth [m] that causes no warning: fractions of the robot's size and of g h², for steps of h [s].
 
     The size is the characteristic length, and at least the width of the widest body.
     """
@@ -90,7 +90,7 @@ def allowed_depth(robot: Any, h: float, shares: tuple[float, float]) -> float:
 def warn_of_depth(contacts: Any, robot: Any, state: np.ndarray, h: float) -> None:
     """Warn (SimulationWarning) of the deepest rigid contact, if a step of h [s] does not explain its depth.
 
-    ``state`` is that of `deepened` (..., 3 + pairs).
+    ``state`` (..., 3 + pairs) is a result of `deepened`.
     """
     if not state.size:
         return

@@ -385,7 +385,7 @@ def rolled(
 def recorded(setup: SimulationSetup, h: Any, state: SimulationState, parameters: Named | None) -> Any:
     """Return the records of a state by name, with the forces of the step before it.
 
-    ``parameters`` are those of the robot and its contacts.
+    ``parameters`` are parameters of the robot and its contacts.
     """
     robot: Any = setup.robot
     moving, contacts = moving_robot(robot, setup.own(parameters)), setup.touched(parameters)

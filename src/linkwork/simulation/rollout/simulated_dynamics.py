@@ -161,7 +161,7 @@ class SimulatedDynamics:
     def resistance(self, moving: Any) -> PassiveResistance:
         """Return the passive forces of a step and their implicit terms.
 
-        Where dry friction sticks, the program of the step has it instead.
+        Where dry friction sticks, it is part of the step's program instead.
         """
         law = NO_FRICTION if self.sticks else self.law
         zeros = [0.0] * self.robot.nv
@@ -227,7 +227,8 @@ class SimulatedDynamics:
     def gains(self, tau: Scalars, before: tuple[Scalars, Scalars], after: tuple[Scalars, Scalars]) -> Any:
         """Return True if a tree with springs gains energy in a step in which it moves far.
 
-        ``before`` and ``after`` are q and v, and ``tau`` (nv) the joint forces.  The step does not resolve the motion.
+        ``before`` and ``after`` are q and v, and ``tau`` (nv) the joint forces.  Such a step does not resolve the
+        motion.
         """
         moving = self.moving
         resistance, each = self.resistance(moving), []
@@ -310,7 +311,7 @@ class SimulatedDynamics:
         return Resistance(extra, []), resistance.forces(q, v)
 
     def less_rotors(self, forces: Scalars, q: Scalars, v: Scalars) -> list[Any]:
-        """Return forces (nv) less the gyroscopic forces of armature."""
+        """Return forces (nv) minus the gyroscopic forces of armature."""
         if not self.passive:
             return list(forces)
         rotors = rotor_force(self.moving.tree, q, v, not METHODS[self.method].as_mujoco)

@@ -221,7 +221,7 @@ class SpringShares(NamedTuple):
 def spring_shares(robot: Any, stiffness: Scalars, h: Any, rates: SpringRates | None = None) -> SpringShares:
     """Return the implicit shares of springs in a step of h [s].
 
-    ``stiffness`` (nv) is that of the joints' springs, and ``rates`` are by default those of the robot.
+    ``stiffness`` (nv) is the stiffness of the joints' springs, and ``rates`` are by default the robot's.
     """
     shares: list[Any] = [0.0] * robot.nv
     if not all(map(is_zero, stiffness)):

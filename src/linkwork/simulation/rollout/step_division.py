@@ -57,9 +57,9 @@ def divided(
     """Return q, v and forces after a step of h [s] from time t, or after up to 1024 parts of it.
 
     ``step(t, q, v, h, last)`` returns them for a part.  A part is halved if v after it is not finite, as its equations
-    are not solved or it does not resolve the motion; ``last`` is True for those that are not halved.  After a pair of
-    parts the next one is twice as long.  v is infinite if the shortest part is not solved.  Forces are averaged, and
-    have the form of ``forces``.
+    are not solved or it does not resolve the motion; ``last`` is True for a part that is not halved any more.  After a
+    pair of parts the next one is twice as long.  v is infinite if the shortest part is not solved.  Forces are
+    averaged, and have the form of ``forces``.
     """
 
     def advanced(s: _DividedStep) -> _DividedStep:

@@ -51,7 +51,7 @@ class SolvedStep(NamedTuple):
     """Solution of the program of a step: velocity w (nv) and end (nq) of its motion, and its forces.
 
     ``energy`` is the energy of the motion of a robot with constraints.  ``tau`` (nv) are the joint forces, ``pressed``
-    (points, 3) those of contacts along two tangents and the normal, and ``tied`` (nc) those of constraints.
+    (points, 3) the contact forces along two tangents and the normal, and ``tied`` (nc) the constraint forces.
     """
 
     w: Any
@@ -172,7 +172,7 @@ def _bounded_step(
     touching: Sequence[ContactAt],
     scale: StepScale,
 ) -> SolvedStep:
-    """Return the solution of the step's program; ``step`` is that of a robot with constraints."""
+    """Return the solution of the step's program; ``step`` is the step of a robot with constraints."""
     moving, h, n = dynamics.moving, dynamics.h, dynamics.robot.nv
     M = moving.mass_matrix(array(list(q)), passive=dynamics.passive)
     A = [[M[i, j] for j in range(i + 1)] for i in range(n)]

@@ -64,9 +64,9 @@ def check_step_stability(
     Returns True if it warned, now or before.  Parameters of nearly the same magnitudes are checked once, and so are
     inputs within the range of those whose steps were all stable, or all unstable, such as targets in a workspace.
 
-    ``kernel`` computes steps.  ``state`` and ``groups`` (inputs and parameters by name) are those of a batch of shape
-    ``leading``.  ``signals`` are the time inputs of its first environment, and ``duration`` [s] is that of the
-    simulation.  ``speeds`` (nv) are those of its first environment, if the state is that at the end.
+    ``kernel`` computes steps.  ``state`` and ``groups`` (inputs and parameters by name) belong to a batch of shape
+    ``leading``. ``signals`` are the time inputs of its first environment, and ``duration`` [s] is the duration of the
+    simulation. ``speeds`` (nv) are the speeds of the first environment, if ``state`` is the final state.
     """
     if 0 in leading or not _may_be_unstable(setup):
         return False
@@ -183,7 +183,8 @@ def _magnitudes(values: Any) -> bytes:
 def _may_be_unstable(setup: SimulationSetup) -> bool:
     """Return True if a step may be unstable, because a force is constant at its value of the step's start.
 
-    Every method does so with controllers.  Rigid contacts have no stiffness and are evaluated at the end of the step.
+    Every method holds the forces of controllers constant.  Rigid contacts have no stiffness and are evaluated at the
+    end of the step.
     """
     robot: Any = setup.robot
     if not robot.nv:

@@ -21,11 +21,11 @@ _EACH = 6  # readings of a contact point
 class ContactSensor(Sensor):
     """Position [m] and force [N] of each contact point, in the world's axes: six readings a point.
 
-    ``contacts`` are those of the simulation; the points are in the order of `Simulation.contact_names`.  A force is
-    that on the robot, or on the second link of a pair.  `linkwork.viewer.View.update` draws the forces of a `Simulator`
+    ``contacts`` are the contacts of the simulation; the points are in the order of `Simulation.contact_names`.  A force
+    acts on the robot, or on the second link of a pair.  `linkwork.viewer.View.update` draws the forces of a `Simulator`
     with this sensor.
 
-    ``noise``, ``bias`` and ``delay`` are those of every `Sensor`.
+    ``noise``, ``bias`` and ``delay`` are described at `Sensor`.
 
     >>> import linkwork as lw
     >>> from linkwork.simulation import ContactGround, ContactSensor

@@ -34,13 +34,13 @@ class IMU(Sensor):
 
     ``of`` is "both", or "angular_velocity" (a gyroscope) or "specific_force" (an accelerometer) for one of them.
 
-    The angular velocity is that of the step's end.  The specific force is the acceleration of the frame's origin minus
-    gravity, so it points up at rest.  It is the mean of the last step, with v̇ = (v⁺ − v)/h at the step's middle: its
-    value h/2 before the end, to second order.  It includes the change of v in a jump.  A step that an event stops is
-    shorter.  Before the first step v̇ is 0.  For a floating body v̇ is in its own axes: with ω and v its reading is then
-    ω × v.
+    The angular velocity is its value at the step's end.  The specific force is the acceleration of the frame's origin
+    minus gravity, so it points up at rest.  It is the mean of the last step, with v̇ = (v⁺ − v)/h at the step's middle:
+    its value h/2 before the end, to second order.  It includes the change of v in a jump.  A step that an event stops
+    is shorter.  Before the first step v̇ is 0.  For a floating body v̇ is in its own axes: with ω and v its reading is
+    then ω × v.
 
-    ``noise``, ``bias`` and ``delay`` are those of every `Sensor`.
+    ``noise``, ``bias`` and ``delay`` are described at `Sensor`.
 
     >>> from linkwork.simulation import IMU
     >>> IMU("base", noise=(0.01,) * 3 + (0.1,) * 3, delay=0.002).frame
@@ -89,7 +89,7 @@ class TouchSensor(Sensor):
 
     A contact of a `ContactPoint` belongs to the point's frame: name that frame.
 
-    ``noise``, ``bias`` and ``delay`` are those of every `Sensor`.
+    ``noise``, ``bias`` and ``delay`` are described at `Sensor`.
 
     >>> from linkwork.simulation import TouchSensor
     >>> TouchSensor(("left_foot", "right_foot")).links
@@ -132,7 +132,7 @@ class RangeSensor(Sensor):
     where nothing is nearer, and 0 from inside a shape.  Rays end at convex shapes and at the triangles of height
     fields, not at other fields.
 
-    ``noise``, ``bias`` and ``delay`` are those of every `Sensor`.
+    ``noise``, ``bias`` and ``delay`` are described at `Sensor`.
 
     >>> import linkwork as lw
     >>> from linkwork.simulation import RangeSensor

@@ -22,11 +22,11 @@ class Encoder(Sensor):
     """Encoder of ``joints``: positions [rad, m], velocities [rad/s, m/s] or joint forces [N m, N].
 
     ``of`` is "position", "velocity" or "force".  ``joints`` are all joints of the tree but floating bases by default,
-    and for forces those that follow no other joint.  A joint that follows another has its own position and velocity,
-    and so does a joint that closes a loop: an angle of it is that of `Robot.loop_configuration`, in one revolution.
-    Readings with noise and bias are rounded to multiples of the ``resolution``, if it is not 0.
+    and for forces all joints that follow no other joint.  A joint that follows another has its own position and
+    velocity, and so does a joint that closes a loop: its angle is the value of `Robot.loop_configuration`, within one
+    revolution. Readings with noise and bias are rounded to multiples of the ``resolution``, if it is not 0.
 
-    ``noise``, ``bias`` and ``delay`` are those of every `Sensor`.
+    ``noise``, ``bias`` and ``delay`` are described at `Sensor`.
 
     >>> from linkwork.simulation import Encoder
     >>> Encoder(("elbow",), noise=1e-4, resolution=2e-4).of
@@ -128,7 +128,7 @@ class ForceTorqueSensor(Sensor):
     Forces that rigid bodies leave undetermined, as those across the plane of a four-bar, have least norm.  Before the
     first step the forces of constraints and contacts are zero.
 
-    ``noise``, ``bias`` and ``delay`` are those of every `Sensor`.
+    ``noise``, ``bias`` and ``delay`` are described at `Sensor`.
 
     >>> from linkwork.simulation import ForceTorqueSensor
     >>> ForceTorqueSensor("wrist", noise=0.05).joint

@@ -29,7 +29,7 @@ class SensorInput:
     """Symbolic state of a simulation from which sensors compute their readings.
 
     It has the ``robot`` with its parameters, and t [s], q and v at the end of the last step.  The acceleration a (nv)
-    is the mean of that step, and the joint forces ``tau`` (nv) are those in it.  ``start`` is t, q and v at its start,
+    is the mean of that step, and ``tau`` (nv) are the joint forces in that step.  ``start`` is t, q and v at its start,
     None before the first step.  ``contacts`` are pairs of a contact candidate and its force in the world's axes.
     ``wrenches`` are external: frame, axes and components of each.  ``friction`` is the law of dry friction. ``passive``
     is True if passive joint forces act.  ``constrained`` are the forces of the rows of constraints (nc), or a function
@@ -85,8 +85,8 @@ class SensorInput:
 class Sensor(ABC):
     """Sensor with readings once a step, of the state at the step's end; the controller gets them in the next step.
 
-    A step that an event stops ends at the event.  Readings of accelerations and of forces between bodies are means of
-    the step, and so those of its middle.
+    A step that an event stops ends at the event.  Readings of accelerations and of forces between bodies are means over
+    the step, and therefore values at its middle.
 
     A constant ``bias`` is added to each reading, and normal noise, new in each step, with standard deviation ``noise``:
     a number, or one for each reading, in the reading's unit.  Then readings are ``digitized``.  They are output after

@@ -45,8 +45,8 @@ class _Placed(NamedTuple):
 class SensorSuite:
     """Sensors by name, each with its delay in steps.
 
-    Their state is one array.  It begins with the two values of the random generator.  For each sensor, the readings
-    follow that it outputs now, after one step, after two, and so on up to its delay.
+    Their state is one array.  It begins with the two values of the random generator.  Then come, for each sensor, the
+    readings that it outputs now, after one step, after two, and so on up to its delay.
     """
 
     sensors: tuple[tuple[str, Sensor, int], ...]

@@ -63,7 +63,7 @@ def add_relations(document: MjcfDocument) -> None:
 def _add_excluded_pairs(document: MjcfDocument) -> None:
     """Add the pairs of links that MuJoCo would check and the robot does not.
 
-    MuJoCo skips links of one rigid body, and those of a body and the moving one that carries it.
+    MuJoCo never checks links of one rigid body, nor links of a body against links of its moving parent.
     """
     tree = document.tree
     is_checked = pair_filter(tree)

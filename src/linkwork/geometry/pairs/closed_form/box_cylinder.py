@@ -124,7 +124,7 @@ def _signed_distance(X: Pose, box: Vec3, b: CylinderCore, edges: Sequence[int]) 
 def _known(cylinder: CylinderInBoxFrame, edges: Sequence[int]) -> list[tuple[Any, Vec3, Any]]:
     """Return (h, n, kind) of candidate directions: normals of flat faces, and one on the cylinder's side.
 
-    The latter is orthogonal to the cylinder's axis, from the box's vertex nearest to the axis.
+    The direction on the side is orthogonal to the cylinder's axis, from the box's vertex nearest to the axis.
     """
     a, c, sides, r = tuple(cylinder.axis), tuple(cylinder.center), tuple(cylinder.box), cylinder.radius
     cap = cylinder.half - fabs(cylinder.axis.dot(cylinder.center))

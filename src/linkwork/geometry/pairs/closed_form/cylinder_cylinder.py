@@ -81,7 +81,7 @@ class _TwoCylinders(NamedTuple):
     lb: Any
 
     def height(self, n: Vec3) -> Any:
-        """Return h(n), the sum of both extents along ±n less the distance of the centers along n."""
+        """Return h(n), the sum of both extents along ±n minus the distance of the centers along n."""
         t, u = n.cross(_Z), n.cross(self.a)
         reach = self.la * fabs(n.z) + self.lb * fabs(n.dot(self.a)) + self.ra * length(t) + self.rb * length(u)
         return reach - fabs(n.dot(self.c))

@@ -26,7 +26,7 @@ _SAME = by_type(1e-9)  # 1 − cosine of equal directions
 class CylinderInBoxFrame:
     """Cylinder in the axes of a box: center, unit axis, radius and half length, with the box's half edges.
 
-    ``sines`` are those of the angles between the cylinder's axis and the box's axes.
+    ``sines`` are the sines of the angles between the cylinder's axis and the box's axes.
     """
 
     center: Vec3
@@ -52,7 +52,7 @@ class CylinderInBoxFrame:
     def height(self, n: Vec3) -> Any:
         """Return the overlap h(n) [m] of the projections of cylinder and box on the unit vector n; a gap is negative.
 
-        It is the sum of both half extents along n, less the distance of the centers along n.
+        It is the sum of both half extents along n, minus the distance of the centers along n.
         """
         turned = n.cross(self.axis)
         reach = self.half * fabs(n.dot(self.axis)) + self.radius * length(turned)

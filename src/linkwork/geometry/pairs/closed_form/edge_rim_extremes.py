@@ -59,9 +59,9 @@ _THIN = by_type(1e-60)  # relative squared half axes that count as zero
 class _Arc(NamedTuple):
     """Arc of normals, orthogonal to an edge, between two neighbouring directions at which the support point changes.
 
-    v₁ and v₂ are b₁ and b₂ with the signs of the arc's quadrant; the disc's direction e, orthogonal to v₂, projects to
-    κ v₁. The chord gives a lower bound on h in the arc, √(key/square) if the key is positive. A key of `_NEVER` means
-    that h has no minimum in the arc.
+    The symbols are defined in the module's docstring. v1 and v2 are b₁ and b₂ with the signs of the arc's quadrant. The
+    direction e, in the rim's plane and orthogonal to v2, projects to κ v1. If key > 0, √(key/square) is a lower bound
+    on the gap h(n) over the arc. A key of `_NEVER` means that h has no minimum in the arc.
     """
 
     q1: Any

@@ -126,7 +126,7 @@ def polytope_separation(a: Core, b: Core) -> SignedDistance:
 
 
 def _search(difference: Difference) -> SignedDistance:
-    """Return the signed distance in the axes of the Minkowski difference; both witness points are set to that on A."""
+    """Return the signed distance in the axes of the Minkowski difference; both witness points are set to A's."""
     a, b = difference.a, difference.b
     curved = isinstance(a, CURVED) or isinstance(b, CURVED)
     smooth = isinstance(a, EllipsoidCore) and isinstance(b, EllipsoidCore)

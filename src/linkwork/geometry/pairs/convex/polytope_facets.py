@@ -46,7 +46,7 @@ class Facet(NamedTuple):
     """Facet of A − B that is nearest to 0, in the difference's axes.
 
     Its normal n points from A to B. ``simplex`` are its points of A and B, two of each if it is spanned by two edges.
-    ``on_a`` is A's contact point after B is moved out along n, and ``sure`` is True if that is in both bodies.
+    ``on_a`` is A's contact point after B is moved out along n, and ``sure`` is True if that point is in both bodies.
     ``tied`` is 1 if a facet with another normal is at the same distance.
     """
 

@@ -102,8 +102,8 @@ class _Trial(NamedTuple):
 
     ``known`` is the estimate with the current normal, ``rounds`` the number of rounds from it. ``lined`` is 1 if the
     side of a cylinder or cone is a feature where the normal is almost orthogonal to it, ``second`` 1 if the current
-    normal is the rival. ``distance``, ``normal``, ``on_a`` and ``tied`` are those of the first normal. ``going`` is 1
-    if another round follows.
+    normal is the rival. ``distance``, ``normal``, ``on_a`` and ``tied`` are the results for the first normal. ``going``
+    is 1 if another round follows.
     """
 
     known: Estimate
@@ -203,8 +203,8 @@ def _off(difference: Difference, result: Estimate) -> Any:
 def separate(difference: Difference, result: Estimate, separation: Any, near: Any) -> tuple[Estimate, Any]:
     """Return (estimate, distance) of two bodies after B is moved along the normal.
 
-    They are moved until their distance along the normal is ``separation`` [m]. The estimate has the nearest features
-    and the normal of the moved bodies. ``near`` is the relative gap at which the search for them ends.
+    B is moved until the distance along the normal is ``separation`` [m]. The estimate has the nearest features and the
+    normal of the moved bodies. ``near`` is the relative gap at which the search for them ends.
     """
     away = Moved(difference, result.normal * (separation - result.distance))
     t = nearest(away, gap=near)

@@ -1,12 +1,13 @@
 """Products Jᵀ γ and Jᵀ G J of contacts in the gradient and the Hessian of a step's convex program.
 
 Contacts of one link depend on the link's motion only.  With the link's twist T w about some point, a contact at r from
-there with axes a has the velocity c = a · (v + ω × r).  So the Hessian of a link's contacts is that of one 6×6 matrix,
+there with axes a has the velocity c = a · (v + ω × r).  So the Hessian of a link's contacts follows from one 6×6 matrix
+K,
 
     Σ Jᵀ G J = Tᵀ K T,     K = Σ Sᵀ G S,     S = (r × a; a),
 
-which costs less from two contacts on.  If T is about the floating body of a robot, in its axes, the columns of that
-body's twist are those of the identity.
+which costs less from two contacts on.  If T is about the floating body of a robot, in its axes, the body's own columns
+of T are columns of the identity.
 """
 
 from __future__ import annotations

@@ -54,7 +54,7 @@ _POSITIVE = Symmetric(positive=True)
 class ConvexStep(NamedTuple):
     """Result of a contact step: the velocities after it (nv), the impulses, iterations and the residual.
 
-    ``impulses`` are those of contacts along two tangents and the normal [N·s], ``pushes`` those of intervals.
+    ``impulses`` are the contacts' impulses along two tangents and the normal [N·s], ``pushes`` the intervals' impulses.
     ``iterations`` are Newton iterations.
     """
 

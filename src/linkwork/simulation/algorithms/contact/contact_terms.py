@@ -307,7 +307,9 @@ def impulse_of(contact: ContactAt, term: ContactTerms, c: Scalars) -> tuple[list
 
 
 def _projected(contact: ContactAt, term: ContactTerms, c: Scalars, bearing: Any) -> tuple[list[Any], list[list[Any]]]:
-    """Return the requested impulse of a contact projected onto the friction cone, and its derivative by −c (3 × 3).
+    """Return a contact's requested impulse, projected onto the friction cone, and its derivative (3 × 3).
+
+    The derivative is with respect to −c, the negated contact velocity.
 
     The normal component is reduced by the ``bearing``, if there is one.
     """
@@ -326,7 +328,7 @@ def is_beyond(contact: ContactAt, term: ContactTerms, c: Scalars, slip: Any) -> 
 
 
 def push_of(interval: Interval, c: Any) -> tuple[Any, Any]:
-    """Return an interval's impulse at the velocity c of its row, and minus its derivative by c."""
+    """Return an interval's impulse at the velocity c of its row, and minus its derivative with respect to c."""
     gamma, slope = interval_impulse((interval.target - c) * interval.stiffness, interval.low, interval.high)
     return gamma, slope * interval.stiffness
 
@@ -337,7 +339,7 @@ def per_settling(h: Any) -> Any:
 
 
 def inverse_inertia_of(contact: ContactAt, A: Rows) -> Any:
-    """Return Σ x²/A over the entries of J: the sum of the inverse effective inertias of its rows, for a diagonal A."""
+    """Return Σ x²/A over the entries x of J, for a diagonal A: the sum of its rows' inverse effective inertias."""
     each = ((k, x) for row in contact.J for k, x in enumerate(row) if not is_zero(x))
     return fmax(sum((x * x * (1.0 / A[k][k]) for k, x in each), 0.0), contact.least)
 

@@ -166,7 +166,7 @@ class ContactProgram:
         return [dot(row, w) for row in self.rows]
 
     def point(self, w: Scalars) -> ProgramPoint:
-        """Return the velocity w (nv) with its values that are linear in w."""
+        """Return the velocity w (nv) together with the quantities of `ProgramPoint` that are linear in w."""
         return ProgramPoint(array(list(w)), array(self._carried(self.rates(w))), array(self.change(w)))
 
     def rates_of(self, at: ProgramPoint) -> list[Any]:
@@ -224,7 +224,7 @@ class ContactProgram:
         return [push_of(interval, c)[0] for interval, c in self._by_interval(rates)]
 
     def solution(self, start: Scalars | None = None, closely: bool = False) -> ProgramSolution:
-        """Return the solution of the program, with slips (sliding speeds) equal to those of the solution itself.
+        """Return the solution of the program, whose slips are the sliding speeds of the solution itself.
 
         The slips agree to rounding if ``closely``, else to the accuracy that forces need.  The initial guess is
         ``start``, v by default.
@@ -294,7 +294,7 @@ class ContactProgram:
         return result
 
     def jacobian(self, w: Scalars) -> list[list[Any]]:
-        """Return the derivative (nv × nv) of the gradient by w.
+        """Return the derivative (nv × nv) of the gradient with respect to w.
 
         It includes the change of the slips (sliding speeds) with w, which makes it unsymmetric.
         """
@@ -406,7 +406,8 @@ class ContactProgram:
 def _secant(resulting: Any, used: Any, resulting_before: Any, used_before: Any) -> Any:
     """Return the secant estimate of the slip that reproduces itself in a round.
 
-    A round with the slip ``used`` yields the slip ``resulting``; the other two are those of the round before.
+    A round with the slip ``used`` yields the slip ``resulting``; ``resulting_before`` and ``used_before`` are the slips
+    of the round before.
     """
     apart = used - used_before
     far = lt(1e-14 * used, fabs(apart))

@@ -38,7 +38,10 @@ Scalars = Sequence[Any]
 
 
 def implied_velocities(program: ContactProgram, w: Scalars) -> list[Any]:
-    """Return the velocities w (nv), which solve the program, with their derivatives by all of its values attached."""
+    """Return the velocities w (nv), which solve the program, with derivatives attached.
+
+    The derivatives are with respect to all values of the program.
+    """
     shape = _ProgramShape.of(program)
     return apply_rule(_Implied(shape), [*w, *program.momentum(w), *shape.values(program)])
 
@@ -147,7 +150,7 @@ class _Implied(CustomDerivative):
         return program.unbalanced(momentum, program.terms(program.slips(program.rates(w))), w)
 
     def _factors(self, w: Scalars, values: Scalars) -> UpperLower:
-        """Return the factors of ∂F/∂w (nv × nv), the derivative of the program's gradient by w."""
+        """Return the factors of ∂F/∂w (nv × nv), the derivative of the program's gradient with respect to w."""
         return UpperLower(self.shape.program(values[2 * self.shape.n :]).jacobian(w))
 
 
@@ -156,7 +159,7 @@ def _pulled(rule: _Implied, known: tuple[float | None, ...]) -> Region:
     """Return a region of the graph for the vector–Jacobian product wᵀ ∂v/∂inputs of the solution v.
 
     ``known`` are the inputs that are constants, None for others.  The region takes the other inputs and the weights
-    (nv), and returns the gradient by these inputs.
+    (nv), and returns the gradient with respect to these inputs.
     """
     graph, n = Graph(), rule.shape.n
     varied = graph.inputs("x", (sum(x is None for x in known),))
