@@ -245,7 +245,7 @@ def files_of_a_simulation(kind: Kind) -> None:
 
 @verb("simulate", needs=_has_joints)
 def derivative_through_steps(kind: Kind) -> None:
-    """The linearization of forward dynamics equals finite differences."""
+    """The matrices of `linearize` equal finite differences of forward dynamics."""
     robot, n = kind.robot, kind.robot.nv
     if robot.constraints:
         return _constrained_linearization(kind)
