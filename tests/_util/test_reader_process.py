@@ -305,10 +305,10 @@ def test_answers_of_a_reader_process_are_checked_and_its_end_has_a_reason() -> N
     assert valid.data == [1] and valid.arrays["x"].tolist() == [[0.0], [0.0]] and valid.arrays["n"].dtype == np.uint8
     arrays = lambda kind, shape: {"data": 1, "arrays": [["x", kind, shape]]}  # noqa: E731
     for call, message in (
-        (lambda: answer(arrays("<c16", [1]), b"\0" * 16), "it wrote another answer: an array of type '<c16'"),
-        (lambda: answer(arrays("<f8", [-1, -1]), b"\0" * 8), "it wrote another answer: an array of type '<f8'"),
-        (lambda: answer(arrays("<f8", [2]), b"\0" * 15), "it wrote another answer: "),
-        (lambda: answer(b"[]\n"), "it wrote another answer: "),
+        (lambda: answer(arrays("<c16", [1]), b"\0" * 16), "its answer does not have the expected form: an array of type '<c16'"),
+        (lambda: answer(arrays("<f8", [-1, -1]), b"\0" * 8), "its answer does not have the expected form: an array of type '<f8'"),
+        (lambda: answer(arrays("<f8", [2]), b"\0" * 15), "its answer does not have the expected form: "),
+        (lambda: answer(b"[]\n"), "its answer does not have the expected form: "),
         (lambda: answer(b"{}"), "it crashed, with code 0$"),
         (lambda: answer({}, code=-11, said=b"# note\nfault\n at 3"), "it crashed, with code -11: fault at 3"),
         (lambda: answer({}, code=1, said=b"std::bad_alloc"), r"more than \d+ bytes of memory; .*max_memory="),

@@ -68,7 +68,7 @@ def test_numpys_error_in_a_kernel_call_names_the_argument_and_leaves_outputs_unc
         (x.astype(complex), TypeError, "y: .* got numbers of type complex128"),
         (np.array([1.0, None, 2.0]), TypeError, "y: .* got array"),
         ({"elbow": 1.0}, TypeError, "y: .* got a dict"),
-        (np.ma.ones(3), ValueError, "expected arrays, got a masked one for y"),
+        (np.ma.ones(3), ValueError, "expected arrays, got a masked array for y"),
     ):
         with pytest.raises(kind, match=f"k: {message}"):
             kernel(x, wrong, out=out)

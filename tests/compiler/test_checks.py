@@ -65,10 +65,10 @@ class Unsteady:
 @pytest.mark.parametrize(
     ("one_pass", "requirement", "message"),
     [
-        (as_subtractions, "values", "add: z has other values after the pass"),
+        (as_subtractions, "values", "add: z has different values after the pass"),
         (out_of_order, "valid", "InvalidProgramError: .* is not defined before it"),
         (fewer_outputs, "ports", "outputs: expected"),
-        (Unsteady(), "deterministic", "gives another program"),
+        (Unsteady(), "deterministic", "gives a different program"),
     ],
 )
 def test_check_pass_names_the_fault_of_a_broken_compiler_pass(one_pass, requirement, message):
@@ -132,7 +132,7 @@ def test_each_broken_requirement_of_a_backend_is_the_only_failure_reported():
         (
             module._lower,
             trial(texts=("x", "y")),
-            "f: the same program has another text when it is lowered again",
+            "f: lowering the program again gives a different text",
         ),
         (module._emit, trial(emitted=(b"a", b"b")), "f: emitting the same text again gives different objects"),
         (module._emit, trial(valid=False), "f: is_object is False for an object of this backend"),
@@ -143,5 +143,5 @@ def test_each_broken_requirement_of_a_backend_is_the_only_failure_reported():
     empty = SimpleNamespace(
         backend=SimpleNamespace(batch_entry="batch", parts=lambda *_: []), real=SimpleNamespace(name="r")
     )
-    with pytest.raises(ValueError, match="parts: r has no entry 'batch'"):
+    with pytest.raises(ValueError, match=r"parts\('batch', r\): expected the names of at least one part, got none"):
         next(module._Trial.texts(empty))

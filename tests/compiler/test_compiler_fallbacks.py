@@ -118,7 +118,7 @@ def test_check_backend_compares_results_of_batches_of_all_sizes() -> None:
         )
 
     assert contract._batches(of(lambda arrays: [np.sin(arrays[0])])) == []
-    with pytest.raises(ValueError, match=rf"f: y: a batch of \d+ differs from one of {most}"):
+    with pytest.raises(ValueError, match=rf"f: y: a batch of \d+ samples differs from a batch of {most}"):
         contract._batches(of(lambda arrays: [np.sin(arrays[0]) + (1e-16 if len(arrays[0]) < most else 0.0) + 2e-16]))
 
 

@@ -286,7 +286,7 @@ def test_invalid_external_wrenches_are_refused():
         (
             {"wrenches": {"hand": w}, "expressed_in": None},
             TypeError,
-            "expected a frame's name, or a dict of them by frame, got None",
+            "expected a frame's name, or a dict of such names by frame, got None",
         ),
         ({"wrenches": {"hand": w}, "expressed_in": {"hand": 3}}, TypeError, "expected frames' names, got 3"),
         ({"gravity": 9.81}, ValueError, r"gravity: expected an array of shape \(\.\.\., 3\)"),

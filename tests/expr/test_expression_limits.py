@@ -102,7 +102,7 @@ def test_arrays_with_nonnumeric_elements_are_refused(x: Symbol) -> None:
     elements, _ = flatten(np.array([x, 2.0], dtype=object), "f: x")
     assert elements == [x, 2.0]
     for wrong in ("2", None, {}):
-        with pytest.raises(TypeError, match="f: x: expected arrays of numbers, got one with the element"):
+        with pytest.raises(TypeError, match="f: x: expected arrays of numbers, got an array with the element"):
             flatten(np.array([x, wrong], dtype=object), "f: x")
 
 

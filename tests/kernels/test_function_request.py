@@ -219,7 +219,7 @@ def test_masked_arrays_are_refused_by_robot_and_joint_methods() -> None:
         hinge.twist([0.0], np.ma.masked_array([0.0], mask=[True]))
     kernel = robot.compile("mass_matrix")
     for masked_value in (masked, masked[0]):
-        with pytest.raises(ValueError, match=r"mass_matrix: .* got a masked one for q: replace its masked"):
+        with pytest.raises(ValueError, match=r"mass_matrix: .* got a masked array for q: replace its masked"):
             kernel(masked_value)
     for v in ([np.nan], [[0.0], [np.nan]]):
         with pytest.raises(ValueError, match=rf"joint '{hinge.name}': twist: v\[.*0\] is NaN"):

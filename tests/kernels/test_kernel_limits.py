@@ -41,7 +41,7 @@ def test_output_arrays_must_fit_the_results_and_may_be_omitted() -> None:
         (([1.0], h), TypeError, "to write to, got list"),
         ((M, h.astype(int)), TypeError, "to write to, got numbers of type int64"),
         ((M, np.ma.masked_array(h)), TypeError, "to write to, got MaskedArray"),
-        ((None, fixed), ValueError, "to write to, got a read-only one"),
+        ((None, fixed), ValueError, "to write to, got a read-only array"),
     ):
         with pytest.raises(error, match=words):
             READER.check_out([q, q], out)

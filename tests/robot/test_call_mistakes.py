@@ -139,7 +139,7 @@ def test_error_of_a_name_in_another_case_suggests_the_name() -> None:
 
 def test_error_of_missing_last_coordinates_names_their_joints() -> None:
     gripper = lw.load("arm7_gripper")
-    fingers = "2 are missing, those of 'left_finger_slide', 'right_finger_slide'"
+    fingers = "2 elements are missing, those of 'left_finger_slide', 'right_finger_slide'"
     text = message(lambda: gripper.pose(np.zeros((5, 7)), "hand"))
     assert text.endswith(f"; {fingers}; robot.configuration({{...}}) returns q of a dict, which may leave joints out")
     assert message(lambda: gripper.inverse_dynamics(gripper.neutral(), np.zeros(7), np.zeros(9))).endswith(fingers)

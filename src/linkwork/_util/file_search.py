@@ -101,9 +101,9 @@ class FileSearch:
         try:
             os.fsencode(name)
         except UnicodeEncodeError:
-            raise FileSearchError("BAD_NAME", f"{quoted(name)} is not a possible name of a file") from None
+            raise FileSearchError("BAD_NAME", f"expected the name or URI of a file, got {quoted(name)}") from None
         if not name.strip() or "\0" in name or "\0" in unquote(name):
-            raise FileSearchError("BAD_NAME", f"{quoted(name)} is not a possible name of a file")
+            raise FileSearchError("BAD_NAME", f"expected the name or URI of a file, got {quoted(name)}")
         if "\\" in name and "://" not in name:
             yield from self._of_path(name, name, near)
         if os.name != "nt":

@@ -221,7 +221,7 @@ def _answer(process: _Process, output: IO[bytes], code: int, budget: Budget) -> 
             arrays[str(name)] = np.frombuffer(content, kind, count).reshape(shape)
         return Answer(head["data"], arrays)
     except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
-        raise ReaderEnded(f"it wrote another answer: {printable(str(error))[:_MOST_TEXT]}") from None
+        raise ReaderEnded(f"its answer does not have the expected form: {printable(str(error))[:_MOST_TEXT]}") from None
 
 
 def _reason(process: _Process, code: int, budget: Budget) -> str:

@@ -104,7 +104,7 @@ class Status(StrEnum):
     )
     UNBOUNDED = (
         "unbounded",
-        "Each tenfold longer move lowers the cost by as much or more, up to 10⁸ rad or lengths.",
+        "Moves that are ten times longer lower the cost by as much again or more, up to 10⁸ rad or lengths.",
         "Add limits, or a quadratic cost of what a term of kind 'cost' decreases.",
         "example: moves of 10 to 10⁸ rad or units of length that satisfy all constraints",
     )
@@ -159,7 +159,7 @@ class Status(StrEnum):
     # mechanisms
     LOOP_AT_LIMITS = (
         "loop_at_limits",
-        "The loops were closed with a loop joint beyond its limits, and the search found no other way.",
+        "The loops were closed with a loop joint beyond its limits, and the search found no solution within them.",
         "Widen the limits of the loop joints that the message names, or start from another q_init.",
         "example: loops that are closed with a joint beyond its limits",
     )
@@ -216,7 +216,7 @@ class Status(StrEnum):
         "goal_unreachable",
         "No configuration within limits has the goal pose.",
         "Move the goal, or allow a region of poses (planning.PoseRegion).",
-        "proof: that of inverse kinematics, which the message names",
+        "proof: by inverse kinematics; the message states it",
     )
     GOAL_NOT_FOUND = (
         "goal_not_found",
@@ -313,13 +313,13 @@ class Status(StrEnum):
     # model-predictive control
     PLANNED = (
         "planned",
-        "The joint forces are those of a new plan.",
+        "The joint forces come from a new plan.",
         "",
         "check: residuals of the plan",
     )
     SHORTENED = (
         "shortened",
-        "The joint forces are those of a plan with fewer iterations, because time ran out.",
+        "The joint forces come from a plan with fewer iterations, because time ran out.",
         "Allow more time for a step, or fewer iterations.",
         "event: the clock",
     )

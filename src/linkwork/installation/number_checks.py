@@ -94,7 +94,7 @@ def _batch() -> Outcome:
     kernel, (q, v, a) = dynamics_kernel(), states()
     rows = np.array([kernel(*state) for state in zip(q, v, a, strict=True)])
     wrong = int((rows != kernel(q, v, a)).any(axis=1).sum())
-    return outcome_of(wrong == 0, f"{wrong} of {_COUNT} states unlike single calls", "0: equal bits", _REPORT)
+    return outcome_of(wrong == 0, f"{wrong} of {_COUNT} states differ from single calls", "0: equal bits", _REPORT)
 
 
 def _bits() -> Outcome:

@@ -74,7 +74,7 @@ def _second_process() -> Outcome:
         return Outcome(Verdict.FAILED, error or f"exit code {code}", "equal bits", "report this table")
     result, cached = output.split()
     if result != digest:
-        return Outcome(Verdict.FAILED, result, digest, "report this table: another process computes other numbers")
+        return Outcome(Verdict.FAILED, result, digest, "report this table: another process computes different numbers")
     if cached != "True" and _cache().verdict is Verdict.OK:
         remedy = "the cache does not return what was stored: each process compiles again; report this table"
         return Outcome(Verdict.DIFFERS, "equal bits, compiled again", "equal bits, from the cache", remedy)

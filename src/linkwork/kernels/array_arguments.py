@@ -57,7 +57,7 @@ def missing_joints(subject: KernelOwner, name: str, count: int) -> str:
     left = [part for part in parts if part.indices.start >= count]
     if 0 < len(left) <= min(_FEW, len(parts) - 1) and left[0].indices.start == count:
         end = _OF_DICT if quantity.configuration else ""
-        return f"; {size - count} are missing, those of {listed(part.joint for part in left)}{end}"
+        return f"; {size - count} elements are missing, those of {listed(part.joint for part in left)}{end}"
     return ""
 
 
@@ -169,7 +169,7 @@ class ArgumentReader:
             if not fits_results(array.shape, batch, port.shape):
                 raise ValueError(f"{expected}, got shape {array.shape}")
             if not array.flags.writeable:
-                raise ValueError(f"{expected}, got a read-only one")
+                raise ValueError(f"{expected}, got a read-only array")
 
     def refuse_not_finite(self, arguments: Arrays, *, of_kernel: bool = False) -> None:
         """Raise ValueError if an element of an argument is not finite, with the first index and its joint.

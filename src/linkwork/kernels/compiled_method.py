@@ -191,7 +191,7 @@ _TEXTS = {
     "frame": "name of the frame.",
     "gravity": "gravity in the world's axes (..., 3) [m/s²]; by default the robot's own.",
     "impulses": "impulses by the frame that each acts on, (..., 6): (moment [N·m·s]; force [N·s]) at its origin.",
-    "impulses_expressed_in": "name of the frame in whose axes the impulses are, or a dict of one for each.",
+    "impulses_expressed_in": "name of the frame in whose axes the impulses are, or a dict of names by frame.",
     "independent": "names of the independent velocities; by default those that `minimal_coordinates` chooses.",
     "out": "array for the result, or a tuple of arrays for several results.",
     "part": 'rows that count: "all", "position" or "angular".',
@@ -201,10 +201,10 @@ _TEXTS = {
     "points": "names of the robot's points.",
     "positions": "positions of points in their frames (..., 3) or (..., n, 3) [m]; by default the frames' origins.",
     "relative_to": "name of the frame relative to which the motion is.",
-    "subtree": "name of a frame: only the link that carries it and all links behind it count; by default all.",
+    "subtree": "name of a frame: only its link and all links that follow this link are included; by default all.",
     "vectors": "directions in their frames (..., 3) or (..., n, 3) [1].",
     "wrenches": "external wrenches by the frame that each acts on, (..., 6): (moment [N·m]; force [N]) at its origin.",
-    "wrenches_expressed_in": "name of the frame in whose axes the wrenches are, or a dict of one for each.",
+    "wrenches_expressed_in": "name of the frame in whose axes the wrenches are, or a dict of names by frame.",
 }
 
 

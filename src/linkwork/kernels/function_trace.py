@@ -71,7 +71,9 @@ def input_ports(subject: KernelOwner, requests: Mapping[str, Request]) -> tuple[
     for request in requests.values():
         for name, shape in result:
             if name in request.inputs and shape != shape_of(subject, quantity_of(name).shape, request.sizes):
-                raise ValueError(f"compile: {name} has a different size in each function: compile these one by one")
+                raise ValueError(
+                    f"compile: {name} has a different size in each function: compile these functions one by one"
+                )
     parameters = [port for port in parameter_ports(subject, requests).values() if port.name not in by_input]
     return (*(Port(name, shape) for name, shape in result), *parameters)
 

@@ -132,7 +132,7 @@ class RobotBase:
                 axes,
                 str,
                 Mapping,
-                description="a frame's name, or a dict of them by frame",
+                description="a frame's name, or a dict of such names by frame",
             )
         acting = tuple(_with_axes(row, wrenches, axes))
         if isinstance(axes, str) and axes != "world":

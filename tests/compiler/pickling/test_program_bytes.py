@@ -257,7 +257,7 @@ def test_files_without_a_kernel_in_them_are_refused() -> None:
         ((of_three, NEGATED, SPACES), "the nesting of its arguments differs from those of its program"),
         ((without, NEGATED, SPACES), "its head cannot be read: KeyError"),
         (("{", NEGATED, SPACES), "its head cannot be read: JSONDecodeError"),
-        ((text, NEGATED, line), "a space has another shape than its array"),
+        ((text, NEGATED, line), "the shapes of a space and of its array differ"),
     ):
         with pytest.raises(DamagedBytesError, match=message):
             kernel_of_bytes(kernel_file_bytes(*values))

@@ -95,8 +95,8 @@ def test_only_scans_may_read_the_stored_outputs_of_a_scan() -> None:
             "a loop reads outputs that no other loop stores",
         ),
         (Instruction(LOOP, (0,), Loop(two, 1, 1, 0, 3, reads=(1,))), "a loop reads outputs that no other loop stores"),
-        (Instruction(BY_NAME["neg"], (3,)), "the outputs of a loop together are not a number"),
-        (Instruction(LOOP, (3,), Loop(BODY, 1, 0, 0, 3)), "the outputs of a loop together are not a number"),
+        (Instruction(BY_NAME["neg"], (3,)), "stored outputs of a scan are used as a number"),
+        (Instruction(LOOP, (3,), Loop(BODY, 1, 0, 0, 3)), "stored outputs of a scan are used as a number"),
     ):
         with pytest.raises(DamagedBytesError, match=message):
             check_bundle(instruction, STORED)
@@ -107,7 +107,7 @@ def test_only_scans_may_read_the_stored_outputs_of_a_scan() -> None:
     with pytest.raises(DamagedBytesError, match="a loop reads outputs that no other loop stores"):
         check_bundle(Instruction(LOOP, (0, 3), Loop(two, 1, 1, 0, 3, reads=(1,))), several)
     check_stored_results(Region(2, tuple(STORED), (0,)))
-    with pytest.raises(DamagedBytesError, match="the outputs of a loop together are not a number"):
+    with pytest.raises(DamagedBytesError, match="stored outputs of a scan are used as a number"):
         check_stored_results(Region(2, tuple(STORED), (3,)))
 
 

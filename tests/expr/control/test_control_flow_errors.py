@@ -114,7 +114,7 @@ def test_scan_inputs_of_different_lengths_are_refused() -> None:
     def step(s, u):
         return (s, None)
 
-    prefix = "scan: xs and length: expected one number of steps, got"
+    prefix = "scan: xs and length: expected equal numbers of steps, got"
     for inputs, length, lengths in (
         ((np.ones(4), np.ones(3)), None, r"4 \(xs\['0'\]\), 3 \(xs\['1'\]\)"),
         (np.ones(4), 5, r"4 \(xs\), 5 \(length\)"),

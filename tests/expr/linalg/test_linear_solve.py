@@ -189,7 +189,7 @@ def test_wrong_shapes_and_types_of_solve_are_refused() -> None:
     for call, message in wrong:
         with pytest.raises(ValueError, match=message):
             call()
-    with pytest.raises(TypeError, match="A: expected an array of real numbers or symbols, got one of complex128"):
+    with pytest.raises(TypeError, match="A: expected an array of real numbers or symbols, got an array of complex128"):
         solve(np.eye(2) * 1j, np.ones(2))
 
 

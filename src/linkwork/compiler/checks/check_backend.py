@@ -82,7 +82,11 @@ class _Trial:
         """Yield each program and its code's text from two runs of the backend, which must be equal."""
         parts = self.backend.parts(self.backend.batch_entry, self.real)
         if not parts:
-            raise ValueError(f"parts: {self.real.name} has no entry {self.backend.batch_entry!r}")
+            entry, real = self.backend.batch_entry, self.real.name
+            raise ValueError(
+                f"parts({entry!r}, {real}): expected the names of at least one part, got none; every type "
+                f"needs this entry"
+            )
         for program in self.programs:
             optimized = optimize(program, without=self.backend.without_passes)
             first, second = (self.backend.lower(optimized, self.real).texts(parts) for _ in range(2))
@@ -99,7 +103,7 @@ def _refuse(t: _Trial) -> list[float]:
 def _lower(t: _Trial) -> list[float]:
     for program, first, second in t.texts():
         if first != second:
-            raise ValueError(f"{program.name}: the same program has another text when it is lowered again")
+            raise ValueError(f"{program.name}: lowering the program again gives a different text")
     return []
 
 
@@ -130,7 +134,7 @@ def _batches(t: _Trial) -> list[float]:
             ):
                 if not np.array_equal(few, all_samples[:size], equal_nan=True):
                     raise ValueError(
-                        f"{program.name}: {port.name}: a batch of {size} differs from one of {max(_SIZES)}"
+                        f"{program.name}: {port.name}: a batch of {size} samples differs from a batch of {max(_SIZES)}"
                     )
     return []
 

@@ -77,7 +77,7 @@ def _valid(t: _Trial) -> list[float]:
 def _steady(t: _Trial) -> list[float]:
     for name, before, after, _ in t.cases:
         if everywhere(t.one_pass, before) != after:
-            raise ValueError(f"{name}: the second run on the same program gives another program")
+            raise ValueError(f"{name}: a second run on the same program gives a different program")
     return []
 
 
@@ -87,7 +87,7 @@ def _values(t: _Trial) -> list[float]:
             before.outputs, before.interpret(*arrays), after.interpret(*arrays), strict=True
         ):
             if not np.array_equal(result, expected, equal_nan=True):
-                raise ValueError(f"{name}: {port.name} has other values after the pass")
+                raise ValueError(f"{name}: {port.name} has different values after the pass")
     return []
 
 

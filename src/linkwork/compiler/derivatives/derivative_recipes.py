@@ -235,7 +235,7 @@ class Base:
         ports = {port.name: port for port in self.inputs}
         names = list(by) or list(nested)
         if not names:
-            raise ValueError(f"{self.name}: the kernel has no inputs to differentiate by")
+            raise ValueError(f"{self.name}: expected inputs to differentiate with respect to, but the kernel has none")
         result: list[Tangent] = []
         forms: dict[str, TreeDef | Leaf] = {}
         for name in names:
@@ -277,8 +277,8 @@ class Base:
                     raise TypeError(f"{self.name}: of: {name}: expected {expected}, got {known!r}")
                 elif known.shape != port.shape:
                     raise ValueError(
-                        f"{self.name}: of: {name} has shape {port.shape}, but a point of {known!r} "
-                        f"has shape {known.shape}"
+                        f"{self.name}: of: {name}: expected a space of shape {port.shape}, that of the output, "
+                        f"got {known!r} of shape {known.shape}"
                     )
                 result.append(Tangent(port, known if in_tangent_space else None))
         if not result:

@@ -126,7 +126,7 @@ def kernel_of_bytes(data: bytes) -> Kernel:
     start = first.end() + hashlib.sha256().digest_size
     packed = data[start:]
     if hashlib.sha256(packed).digest() != data[first.end() : start]:
-        raise DamagedBytesError("it is damaged: its content has another digest than it states")
+        raise DamagedBytesError("it is damaged: the digest of its content differs from the stated digest")
     try:
         return _kernel_of(read_values(decompressed(packed)))
     except DamagedBytesError as error:
@@ -159,7 +159,7 @@ def _kernel_of(values: Sequence[Any]) -> Kernel:
     for ports, of_side in zip((program.inputs, program.outputs), read_spaces, strict=True):
         shapes: Mapping[str, tuple[int, ...]] = {port.name: port.shape for port in ports}
         if any(shapes.get(name) != space.shape for name, space in of_side.items()):
-            raise DamagedBytesError("a space has another shape than its array")
+            raise DamagedBytesError("the shapes of a space and of its array differ")
     return Kernel(replace(Recipe.of(program), facts=facts), doc=doc, nesting=nesting, spaces=read_spaces, later=True)
 
 

@@ -136,7 +136,7 @@ def _check_stored(args: Sequence[int], skipped: Sequence[int], before: Sequence[
     """Raise DamagedBytesError if an argument that must be a number is the stored outputs of a scan."""
     for k, a in enumerate(args):
         if before[a].operation is PART and k not in skipped and _stored(before[a], before) is not None:
-            raise DamagedBytesError("the outputs of a loop together are not a number")
+            raise DamagedBytesError("stored outputs of a scan are used as a number")
 
 
 def _arguments_of(bundle: Any) -> int | None:
@@ -188,7 +188,7 @@ def check_stored_results(listing: InstructionList) -> None:
     """Raise DamagedBytesError if a result is the stored outputs of a scan, which are not a number."""
     for result in listing.results:
         if _stored(listing.instructions[result], listing.instructions) is not None:
-            raise DamagedBytesError("the outputs of a loop together are not a number")
+            raise DamagedBytesError("stored outputs of a scan are used as a number")
 
 
 def _results_of(listing: InstructionList, known: dict[int, int], depth: int) -> int:

@@ -69,7 +69,7 @@ class CallChecks:
             if not fits_results(x.shape, batch, port.shape):
                 raise ValueError(f"{expected}, got shape {x.shape}")
             if not x.flags.writeable:
-                raise ValueError(f"{expected}, got a read-only one")
+                raise ValueError(f"{expected}, got a read-only array")
 
     def _converted(self, port: Port, x: Any) -> np.ndarray:
         expected = self._expected(port)
@@ -115,7 +115,7 @@ class CallChecks:
         """Raise ValueError for masked arrays, since the values of masked elements are unknown."""
         names = [port.name for port, x in zip(ports, arrays, strict=False) if is_masked(x)]
         if names:
-            raise ValueError(f"{self.name}: expected arrays, got a masked one for {', '.join(names)}: {FILL_MASKED}")
+            raise ValueError(f"{self.name}: expected arrays, got a masked array for {', '.join(names)}: {FILL_MASKED}")
 
 
 def _is_foreign(x: Any) -> bool:

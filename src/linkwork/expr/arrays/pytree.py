@@ -207,5 +207,5 @@ def _leaf(value: Any, caller: str) -> tuple[list[Any], Leaf]:
     elements = array.ravel().tolist()
     for number in elements:
         if not (isinstance(number, (bool, int, float, np.ndarray, np.generic)) or hasattr(number, "_precedence")):
-            raise TypeError(f"{caller}: expected arrays of numbers, got one with the element {number!r}")
+            raise TypeError(f"{caller}: expected arrays of numbers, got an array with the element {number!r}")
     return elements, Leaf(array.shape)

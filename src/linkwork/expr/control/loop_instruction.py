@@ -300,7 +300,9 @@ class Loop(MultiResult):
 
     def _check_derivatives(self) -> None:
         if self.stores or self.reads:
-            raise NotDifferentiableError("a scan whose outputs another scan reads together has no derivatives")
+            raise NotDifferentiableError(
+                "scan_storing, scan_stored: a scan with stored outputs has no derivatives; scan has derivatives"
+            )
 
     def _history(self, arguments: Sequence[Any], indices: Sequence[int]) -> Sequence[Any]:
         """Return the scalars of the state at these indices at the start of every step, one step after the other."""

@@ -214,7 +214,7 @@ def number_of_steps(form: TreeDef | Leaf | None, length: int | None) -> int:
         result.setdefault(read_count("scan: length", length), "length")
     if len(result) != 1:
         counts = ", ".join(f"{many} ({name})" for many, name in result.items()) or "neither xs nor a length"
-        raise ValueError(f"scan: xs and length: expected one number of steps, got {counts}")
+        raise ValueError(f"scan: xs and length: expected equal numbers of steps, got {counts}")
     return next(iter(result))
 
 

@@ -31,7 +31,9 @@ def array_of(caller: str, name: str, value: Any) -> Array:
     if array.dtype.kind in "biu":
         array = array.astype(float)
     if array.dtype.kind not in "fO":
-        raise TypeError(f"{caller}: {name}: expected an array of real numbers or symbols, got one of {array.dtype}")
+        raise TypeError(
+            f"{caller}: {name}: expected an array of real numbers or symbols, got an array of {array.dtype}"
+        )
     if array.dtype.kind == "O" and not _NO_SCALARS.isdisjoint(map(type, array.flat)):
         raise TypeError(f"{caller}: {name}: expected an array of real numbers or symbols, got {shown(value)}")
     return array

@@ -56,13 +56,13 @@ class SymbolMethods:
         raise TypeError(
             "a symbol has no truth value while a function is traced: write where(condition, a, b) instead of if, "
             "np.minimum and np.maximum instead of min and max, a & b instead of a and b; make arrays of symbols by "
-            "linkwork.expr.array([...]), as np.clip, np.maximum, np.where and comparisons fail on those of numpy.array"
+            "linkwork.expr.array([...]), as np.clip, np.maximum, np.where and comparisons fail with numpy.array([...])"
         )
 
     def __float__(self) -> float:
         raise TypeError(
             "a symbol has no numeric value while a function is traced: use NumPy's functions or those of linkwork.expr "
-            "instead of those of math, and np.zeros_like or linkwork.expr.array for arrays of symbols, without "
+            "instead of functions of math, and np.zeros_like or linkwork.expr.array for arrays of symbols, without "
             "dtype= and conversions such as np.float32(x)"
         )
 
