@@ -305,8 +305,14 @@ def test_answers_of_a_reader_process_are_checked_and_its_end_has_a_reason() -> N
     assert valid.data == [1] and valid.arrays["x"].tolist() == [[0.0], [0.0]] and valid.arrays["n"].dtype == np.uint8
     arrays = lambda kind, shape: {"data": 1, "arrays": [["x", kind, shape]]}  # noqa: E731
     for call, message in (
-        (lambda: answer(arrays("<c16", [1]), b"\0" * 16), "its answer does not have the expected form: an array of type '<c16'"),
-        (lambda: answer(arrays("<f8", [-1, -1]), b"\0" * 8), "its answer does not have the expected form: an array of type '<f8'"),
+        (
+            lambda: answer(arrays("<c16", [1]), b"\0" * 16),
+            "its answer does not have the expected form: an array of type '<c16'",
+        ),
+        (
+            lambda: answer(arrays("<f8", [-1, -1]), b"\0" * 8),
+            "its answer does not have the expected form: an array of type '<f8'",
+        ),
         (lambda: answer(arrays("<f8", [2]), b"\0" * 15), "its answer does not have the expected form: "),
         (lambda: answer(b"[]\n"), "its answer does not have the expected form: "),
         (lambda: answer(b"{}"), "it crashed, with code 0$"),
