@@ -118,7 +118,7 @@ def _float32(t: _Trial) -> list[float]:
 
 
 def _derivative(t: _Trial) -> list[float]:
-    """Return the errors of the directional derivatives of a function's results, against finite differences.
+    """Return the differences between a function's directional derivatives and finite differences of its results.
 
     Results in a manifold are left out, as their derivatives have another shape.
     """

@@ -1,7 +1,7 @@
 """Kernels of functions of a robot and of a joint.
 
 `configuration_space` and `spaces_of` describe the inputs and outputs that are configurations, so that the compiler
-differentiates by tangent vectors.
+differentiates with respect to tangent vectors.
 """
 
 from __future__ import annotations

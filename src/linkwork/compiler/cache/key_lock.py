@@ -154,7 +154,8 @@ class KeyLock(io.IOBase):
     def _open(self) -> None:
         """Open and lock the file.  Raises _BusyError if another process has the lock.
 
-        A release of the lock removes the file.  So this checks whether a new file has replaced the opened file.
+        A release of the lock removes the file, so a new file may have replaced the opened file; then the new file is
+        opened.
         """
         is_same = False
         while not is_same:

@@ -353,7 +353,7 @@ class VariableWatch:
         return VariableWatch(name, self.function, self.traced)
 
     def count(self) -> None:
-        """Count a call, and compare the variables at certain counts."""
+        """Count a call, and compare the variables at the calls 1, 2, 4, 8 and so on."""
         self._left -= 1
         if self._left <= 0:  # another thread may have counted as well
             self._left = self.count_to_next()

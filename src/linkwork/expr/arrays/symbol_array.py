@@ -227,7 +227,7 @@ def scalars(x: Any) -> np.ndarray:
 def is_traced(x: Any, depth: int = 0) -> bool:
     """Return True for a symbol or dual number, and for an array or container with such scalars or batches.
 
-    The search ends at a certain ``depth`` and returns False, since NumPy crashes on a container that contains itself.
+    Containers are searched to a maximum ``depth``, since NumPy crashes on a container that contains itself.
     """
     if depth > _MAX_LEVELS:
         return False
