@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 __all__ = ["Backend", "Claim", "Lowered", "Module", "symbol_prefix", "table_columns", "table_entry"]
 
 Claim = Literal["now", "later", "done"]
-"""Who compiles modules: this process "now", another process, so that one looks again "later", or nobody any more."""
+"""Answer to a claim of modules: "now" to compile them, "later" while another process compiles them, or "done"."""
 
 Module = str | Callable[[], bytes]
 """A module of code as text, or a function that returns its object: see `Backend.emit`."""
