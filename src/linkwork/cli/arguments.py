@@ -45,7 +45,7 @@ __all__ = [
 def add_robot(parser: argparse.ArgumentParser, *, nargs: str | None = None) -> None:
     """Add the arguments that name a robot, and the options with which `linkwork.load` reads it.
 
-    ``nargs`` of the file is that of argparse: "?" for an optional one, "+" for several.
+    ``nargs`` of the file is as in argparse: "?" for an optional one, "+" for several.
     """
     parser.add_argument(
         "file",

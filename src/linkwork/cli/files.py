@@ -106,7 +106,7 @@ def written_lines(arguments: argparse.Namespace, written: bool = True) -> list[s
 
 
 def write_files(arguments: argparse.Namespace, writers: Writers, draw: Callable[[], Any] | None = None) -> bool:
-    """Write the file of ``--output``, and the figure that ``draw`` returns to that of ``--plot``.
+    """Write the file of ``--output``, and the figure that ``draw`` returns to the file of ``--plot``.
 
     Returns True if the file of ``--output`` is written: its ending has a writer.  Raises CommandError.
     """

@@ -60,7 +60,7 @@ def is_number(text: str) -> bool:
 
 
 def number_of(option: str, text: str, unit: str = "") -> float:
-    """Return a finite number in SI units.  Raises ValueError, also for a unit other than that of the value."""
+    """Return a finite number in SI units.  Raises ValueError, also for a unit other than the value's."""
     try:
         result = in_si(text, unit)
     except ValueError as error:

@@ -121,9 +121,9 @@ def configuration_of(
 ) -> np.ndarray:
     """Return a configuration (nq,) from the text of an option: all coordinates, or NAME=NUMBER for some.
 
-    It may also be the name of a named configuration.  The other coordinates are those of ``defaults`` (nq,).  If the
-    robot has loops and ``closes``, joints with named coordinates keep these values, and the others are assembled; all
-    coordinates are changed by at most `_DIGITS`.  Raises ValueError and UnknownNameError.
+    It may also be the name of a named configuration.  The other coordinates have their values in ``defaults`` (nq,).
+    If the robot has loops and ``closes``, joints with named coordinates keep these values, and the others are
+    assembled; all coordinates are changed by at most `_DIGITS`.  Raises ValueError and UnknownNameError.
     """
     known = [state.name for state in robot.named_configurations]
     if len(texts) == 1 and texts[0] in known:
@@ -138,7 +138,7 @@ def configuration_of(
 
 
 def configurations_of(robot: Robot, arguments: argparse.Namespace, terminal: Terminal) -> np.ndarray:
-    """Return the configuration (nq,) of the options as `required_q` does, or those of a table of ``--q`` (n, nq).
+    """Return the configuration (nq,) of the options as `required_q` does, or (n, nq) from a table of ``--q``.
 
     A table is @FILE of several rows.  Raises CommandError.
     """

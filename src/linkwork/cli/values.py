@@ -179,7 +179,7 @@ def named_values(
 ) -> np.ndarray:
     """Return a vector from the text of an option: all elements, or NAME=NUMBER for each changed element.
 
-    The other elements are those of ``defaults``.  ``symbol`` names the vector in messages.  NAME=NUMBER after @FILE
+    The other elements are taken from ``defaults``.  ``symbol`` names the vector in messages.  NAME=NUMBER after @FILE
     changes elements of the file.  Raises ValueError and UnknownNameError.
     """
     return chosen_values(option, texts, defaults, names, symbol)[0]

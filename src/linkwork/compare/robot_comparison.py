@@ -21,8 +21,8 @@ class RobotDifference:
     """One value that differs, or something that only one robot has.
 
     ``left`` and ``right`` are the values in both, as text; "-" means that a robot has no value.  ``absolute`` is the
-    difference in the unit of ``quantity``, and ``relative`` that over the scale of the quantity; both are None for
-    values that are not numbers.
+    difference in the unit of ``quantity``, and ``relative`` is that difference divided by the scale of the quantity;
+    both are None for values that are not numbers.
 
     ``group`` is that of `Robot.compare`, and ``subject`` is the link, joint or other part.
     """

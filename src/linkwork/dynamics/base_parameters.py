@@ -7,8 +7,8 @@ the combination.  With the independent columns Y_b, and Y_d = Y_b K for the othe
 
     Y π = Y_b β
 
-Parents come before children in the order of bodies.  So the parameters of a body that its joint does not feel are
-grouped with earlier bodies, as in the rules of Gautier and Khalil.
+Parents come before children in the order of bodies.  So the parameters of a body without effect on its joint's force
+are grouped with earlier bodies, as in the rules of Gautier and Khalil.
 
 Source: Gautier, Numerical calculation of the base inertial parameters of robots, J. Robotic Systems 8, 1991.
 """
@@ -47,7 +47,7 @@ class BaseParameters(ReturnedValue):
     ) -> BaseParameters:
         """Return the base parameters of a regressor Y (rows, npi), stacked over many states.
 
-        ``names`` are those of the parameters.  A column is independent if its remainder after projection on earlier
+        ``names`` are the names of the parameters.  A column is independent if its remainder after projection on earlier
         ones is above ``apart``, relative to its length; ``tolerance`` if None.
         """
         apart = tolerance if apart is None else apart

@@ -15,12 +15,12 @@ __all__ = ["DerivativeMethods"]
 
 
 class DerivativeMethods(RobotBase):
-    """Methods for derivatives by configuration, velocity, acceleration and forces.
+    """Methods for derivatives with respect to configuration, velocity, acceleration and forces.
 
-    Derivatives by a configuration are in its tangent space: column k of ∂f/∂q is d/dt f(integrate(q, t e_k)) at t = 0.
-    Each derivative is an array of its own; its last axis is that of the variable.  With ``passive`` armature, damping,
-    springs and dry friction are part of the function; ``friction`` is a law that does not stick, "smooth", "stribeck"
-    or a `FrictionLaw` of your own.
+    Derivatives with respect to a configuration are in its tangent space: column k of ∂f/∂q is d/dt f(integrate(q, t
+    e_k)) at t = 0. Each derivative is an array of its own; its last axis belongs to the variable.  With ``passive``
+    armature, damping, springs and dry friction are part of the function; ``friction`` is a law that does not stick,
+    "smooth", "stribeck" or a `FrictionLaw` of your own.
     """
 
     __slots__ = ()
@@ -125,7 +125,7 @@ class DerivativeMethods(RobotBase):
     ) -> np.ndarray:
         """Compute the gradient ∂U/∂q of the potential energy U, which `potential_energy` computes.
 
-        q (..., nq) -> (..., nv) [N·m, N].  It equals `gravity_force`, with ``passive`` less the forces of springs in
+        q (..., nq) -> (..., nv) [N·m, N].  It equals `gravity_force`, with ``passive`` minus the forces of springs in
         joints that close loops.
         """
 
@@ -167,8 +167,8 @@ class DerivativeMethods(RobotBase):
         """Compute ∂τ/∂q, ∂τ/∂v and ∂τ/∂a = M(q) of the joint forces τ of `inverse_dynamics`.
 
         q (..., nq), v, a (..., nv) -> dtau_dq (..., nv, nv) [N·m/rad, N/m], dtau_dv (..., nv, nv) [N·m·s/rad, N·s/m],
-        dtau_da (..., nv, nv) [kg·m², kg], element [i, k] = ∂τ_i/∂x_k.  ``wrenches`` are constant in the axes
-        that they are expressed in; the derivative by a wrench itself is −Jᵀ (`jacobian`).
+        dtau_da (..., nv, nv) [kg·m², kg], element [i, k] = ∂τ_i/∂x_k.  ``wrenches`` are constant in the axes that they
+        are expressed in; the derivative with respect to a wrench itself is −Jᵀ (`jacobian`).
         """
 
     @computed
@@ -321,7 +321,7 @@ class DerivativeMethods(RobotBase):
     def integrate_derivatives(
         self, q: Array, v: Array, *, out: tuple[np.ndarray, ...] | None = None
     ) -> tuple[np.ndarray, np.ndarray]:
-        """Compute the derivatives of q⁺ = `integrate` (q, v) by q and by v, in tangent spaces.
+        """Compute the derivatives of q⁺ = `integrate` (q, v) with respect to q and v, in tangent spaces.
 
         A change of q is a tangent vector at q, and the change of q⁺ a tangent vector at q⁺.
         q (..., nq), v (..., nv) -> dq_dq (..., nv, nv) [1, m, 1/m], dq_dv (..., nv, nv) [1, m, 1/m].  Both are

@@ -71,7 +71,7 @@ def is_physical(parameters: ArrayLike, *, definite: bool = False, tolerance: flo
 def explain(parameters: ArrayLike, *, definite: bool = False, tolerance: float = 1e-9) -> tuple[str, ...]:
     """Return the faults of a body's parameters (10,) as sentences; an empty tuple where `is_physical`.
 
-    ``definite`` and ``tolerance`` are those of `is_physical`.
+    ``definite`` and ``tolerance`` are as in `is_physical`.
     """
     pi = finite_array("explain", "parameters", parameters, shape=(10,))
     if is_physical(pi, definite=definite, tolerance=tolerance):
@@ -106,7 +106,7 @@ def from_pseudo_inertia(P: Any) -> Any:
 def from_log_cholesky(theta: Any) -> Any:
     """Return inertial parameters π of log-Cholesky coordinates ``theta``.
 
-    These are (α, d_1, d_2, d_3, s_12, s_23, s_13, t_1, t_2, t_3). Every such θ (..., 10) is that of a physical body, so
+    These are (α, d_1, d_2, d_3, s_12, s_23, s_13, t_1, t_2, t_3). Every such θ (..., 10) belongs to a physical body, so
     identification over θ needs no constraints. The pseudo-inertia is U Uᵀ with U = e^α [[e^d_1, s_12, s_13, t_1], [0,
     e^d_2, s_23, t_2], [0, 0, e^d_3, t_3], [0, 0, 0, 1]]; the mass is e^2α [kg] and t the centre of mass [m]. (..., 10)
     -> (..., 10). The map is smooth, and takes symbols. [Rucker and Wensing, 2022]

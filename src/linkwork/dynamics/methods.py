@@ -166,9 +166,9 @@ class DynamicsMethods(RobotBase):
         tau (..., nv) [N·m, N], both complete.  Raises ValueError for a joint that follows another,
         SingularInertiaError as `forward_dynamics` does.
 
-        For a robot with constraints Gᵀλ is added to τ.  Accelerations that the constraints do not allow are replaced
-        by the nearest ones, in the metric of kinetic energy.  Redundant τ have least norm.  ``time`` [s] is that of
-        constraints that depend on time.
+        For a robot with constraints Gᵀλ is added to τ.  Accelerations that the constraints do not allow are replaced by
+        the nearest ones, in the metric of kinetic energy.  Redundant τ have least norm.  ``time`` [s] is the time of
+        constraints that depend on it.
         """
 
     def mass_matrix_null_space(self, q: Array, *, passive: bool = False) -> np.ndarray:
@@ -208,6 +208,9 @@ class DynamicsMethods(RobotBase):
         out: np.ndarray | None = None,
     ) -> np.ndarray:
         """Compute the bias force h(q, v) = C(q, v) v + g(q) − Σ Jᵀ w: the joint forces at zero acceleration.
+
+        With ``passive``, the joints' passive forces (`passive_force`) are subtracted, and gyroscopic forces of armature
+        are added. ``friction`` is the law of dry friction in them.
 
         q (..., nq), v (..., nv) -> (..., nv) [N·m, N].
         """
@@ -272,16 +275,16 @@ class ForceMethods(RobotBase):
     ) -> np.ndarray:
         """Compute the wrench w across each joint while the robot accelerates by a; Sᵀ w is the joint's force τ.
 
-        In the order of `bodies`, w (moment; force) is what the parent exerts on the body through the joint, at the
-        origin of the joint's frame M.  ``on="parent"`` gives the reaction −w on the parent, at the origin of the
-        joint's frame F.  Axes are those of M, or of F, or of the frame ``expressed_in``.  External ``wrenches`` are in
-        the axes of ``wrenches_expressed_in``.  w includes the joint's force, whatever exerts it: motors, springs,
-        dampers and friction.  Armature is not a body, and not part of w.  q (..., nq), v, a (..., nv) ->
-        (..., nb, 6) [N·m, N].
+        In the order of `bodies`, w (moment; force) is the wrench that the parent exerts on the body through the joint,
+        at the origin of the joint's frame M.  ``on="parent"`` gives the reaction −w on the parent, at the origin of the
+        joint's frame F.  The axes are M's, or F's, or the axes of the frame ``expressed_in``.  External ``wrenches``
+        are in the axes of ``wrenches_expressed_in``.  w includes the joint's force, whatever exerts it: motors,
+        springs, dampers and friction.  Armature is not a body, and not part of w.  q (..., nq), v, a (..., nv) -> (...,
+        nb, 6) [N·m, N].
 
         The wrenches of a robot with constraints, the reactions in the pins of a mechanism, depend on the forces of the
         constraints: ``constraint_forces`` λ (..., nc), as `constrained_forward_dynamics` returns them for joint forces,
-        with the same ``loop_forces``, ``time``, ``passive`` and ``friction``.  By default they are those of
+        with the same ``loop_forces``, ``time``, ``passive`` and ``friction``.  By default they are the result of
         `constrained_inverse_dynamics` with these ``actuators``, which raises UnderactuatedError for accelerations that
         the actuators cannot produce.  Where rows of the constraints are dependent, λ and some of the reactions have
         least norm: `determinate_joint_wrenches` returns which are unique.  `loop_joint_wrenches` has the joints that

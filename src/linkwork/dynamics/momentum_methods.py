@@ -259,8 +259,8 @@ class RegressorMethods(ConfigurationMethods):
     ) -> np.ndarray:
         """Compute the row vector y by which parameters π are multiplied in the potential energy of bodies: U = y π.
 
-        q (..., nq) -> (..., npi) [J by π]. ``passive`` includes springs. U is that of moving bodies, and zero where
-        they are at the world's origin.
+        q (..., nq) -> (..., npi) [J by π]. ``passive`` includes springs. U is the energy of moving bodies only. It is
+        zero where they are at the world's origin.
         """
 
     @computed
@@ -299,9 +299,9 @@ class RegressorMethods(ConfigurationMethods):
 
         `inverse_dynamics_regressor` is stacked over ``samples`` random states, by default three times as many rows as
         columns and at least 20 states.  A column that is a linear combination of earlier ones, within ``tolerance`` of
-        its length, is grouped with them.  So parameters that a joint cannot distinguish from those of the body that
-        carries it are grouped inward.  ``passive`` also counts parameters of joints, as in `parameter_names`.  The
-        random states are those of ``seed``.
+        its length, is grouped with them.  So parameters that a joint cannot distinguish from the parameters of the body
+        that carries it are grouped inward.  ``passive`` also counts parameters of joints, as in `parameter_names`.
+        ``seed`` determines the random states.
 
         >>> import linkwork as lw
         >>> lw.load("double_pendulum").base_parameters().names

@@ -110,8 +110,8 @@ class Bushing(ForceElement):
     def resistances(self, marks: Marks, X: Pose) -> list[Resistance]:
         """Return the resistances about each axis of M and along each axis of the rest frame, if K or D is not zero.
 
-        X and ``marks`` are those of `energy`; M is the bushing's ``frame``, K the stiffness and D the damping.  For
-        rotations the stiffness is that at rest.
+        X and ``marks`` are as in `energy`; M is the bushing's ``frame``, K the stiffness and D the damping.  For
+        rotations it is the stiffness at rest.
         """
         R, parameters = self._from_rest(X).rotation, [*zip(self._stiffness, self._damping, strict=True)]
         axes = (Vec3(1.0, 0.0, 0.0), Vec3(0.0, 1.0, 0.0), Vec3(0.0, 0.0, 1.0))

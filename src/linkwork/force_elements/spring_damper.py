@@ -90,8 +90,8 @@ class SpringDamper(ForceElement):
     def resistances(self, marks: Marks, X: Pose) -> list[Resistance]:
         """Return the resistances: k and c along the line from a to b, and k (1 − l₀/l) across it.
 
-        X and ``marks`` are those of `energy`.  Only a spring longer than its rest length l₀ resists across the line.
-        Where the points coincide, k acts in all directions.
+        X and ``marks`` are as in `energy`.  Only a spring longer than its rest length l₀ resists across the line. Where
+        the points coincide, k acts in all directions.
         """
         b, p, _, share = self._line(marks, X)
         k, u = self.stiffness, p * share

@@ -88,8 +88,8 @@ class KinematicsMethods(RobotBase):
     ) -> np.ndarray:
         """Compute the Jacobian J of a frame B relative to A (``relative_to``): J v is the twist (ω; v) of B.
 
-        The twist is that of `twist`: in the axes of ``expressed_in``, with the velocity of the point of B that
-        coincides with the origin of ``point`` (B's own by default). q (..., nq) -> (..., 6, nv) [1, m].
+        The twist is as in `twist`: in the axes of ``expressed_in``, with the velocity of the point of B that coincides
+        with the origin of ``point`` (B's own by default). q (..., nq) -> (..., 6, nv) [1, m].
         """
 
 
@@ -111,7 +111,7 @@ class JacobianMethods(RobotBase):
     ) -> np.ndarray:
         """Compute the linear rows of `jacobian`: J v is the velocity of a point of B relative to A (``relative_to``).
 
-        The point of B coincides with the origin of ``point`` (B's own by default), and the axes are those of
+        The point of B coincides with the origin of ``point`` (B's own by default), and the velocity is in the axes of
         ``expressed_in``. q (..., nq) -> (..., 3, nv) [m].
         """
 

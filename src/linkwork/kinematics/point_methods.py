@@ -45,8 +45,8 @@ class PointMethods(RobotBase):
     def with_point(self, name: str, frame: str, position: ArrayLike = (0.0, 0.0, 0.0)) -> Self:
         """Return the robot with a named point fixed to a frame: a fingertip, a marker, a contact.
 
-        ``position`` (3,) is relative to the frame's origin, in its axes [m].  The name must differ from those of all
-        frames, points and directions.  The point keeps its position on its body in robots derived from this one.
+        ``position`` (3,) is relative to the frame's origin, in its axes [m].  The name must differ from the names of
+        all frames, points and directions.  The point keeps its position on its body in robots derived from this one.
 
         >>> import linkwork as lw
         >>> robot = lw.load("arm7").with_point("tip", "hand", (0, 0, 0.1))
@@ -65,7 +65,7 @@ class PointMethods(RobotBase):
         """Return the robot with a named direction fixed to a frame: an approach, an optical axis, a normal.
 
         ``vector`` (3,) is in the frame's axes, of any nonzero length, or "x", "y" or "z"; it is stored with unit
-        length. The name must differ from those of all frames, points and directions.
+        length. The name must differ from the names of all frames, points and directions.
 
         >>> import linkwork as lw
         >>> robot = lw.load("arm7").with_direction("approach", "hand", (0, 0, 2))
@@ -83,7 +83,7 @@ class PointMethods(RobotBase):
 
         The new frame is fixed to ``frame``, which may be ``"world"``, at ``pose``: a pose (4, 4) or the position (3,)
         of its origin [m], by default the identity.  It has no mass and is not a link: `frames` lists it, `links` does
-        not.  The name must differ from those of all frames, points and directions.
+        not.  The name must differ from the names of all frames, points and directions.
 
         >>> import linkwork as lw
         >>> robot = lw.load("arm7").with_frame("camera", "hand", lw.pose((0, 0, 0.05), rpy=(0, 0.3, 0)))

@@ -221,8 +221,8 @@ _LOCKED = 1e-14  # cosines of pitch that count as 0
 def quaternion(X: ArrayLike, *, order: Literal["wxyz", "xyzw"] = "wxyz") -> np.ndarray:
     """Return the unit quaternion of a pose, (w, x, y, z) with w >= 0: the inverse of ``pose(quaternion_wxyz=...)``.
 
-    ``order="xyzw"`` is that of ROS, SciPy and PyBullet.  Symbols are supported.  X (..., 4, 4), or rotations
-    (..., 3, 3) -> (..., 4).
+    ``order="xyzw"`` is the order of ROS, SciPy and PyBullet.  Symbols are supported.  X (..., 4, 4), or rotations (...,
+    3, 3) -> (..., 4).
 
     >>> import math
     >>> import linkwork as lw

@@ -65,7 +65,7 @@ def state_variables(robot: Any, sizes: tuple[int, int], **arrays: np.ndarray) ->
 def record_variable(
     robot: Any, name: str, values: np.ndarray, batch_dims: int, contacts: Sequence[str] = ()
 ) -> TimeVariable:
-    """Return a recorded quantity: with labels if its name and shape are those of a function of the robot."""
+    """Return a recorded quantity: with labels if its name and shape match a function of the robot."""
     element_shape = values.shape[batch_dims + 1 :]
     rows = robot._subject.rows
     if name == "tau" and element_shape == (robot.nv,):

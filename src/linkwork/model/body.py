@@ -208,7 +208,7 @@ class Body:
 
     @property
     def armature(self) -> list[float]:
-        """Armature of the joint (nv) [kg·m², kg], as felt along its coordinates in v.
+        """Armature of the joint (nv) [kg·m², kg], reflected to its coordinates in v.
 
         For a joint that follows another, these are the master's, and the armature is multiplied by the squared ratio.
         """

@@ -60,7 +60,7 @@ def frames_with_inertias(bodies: Sequence[Body], frames: Sequence[Frame]) -> tup
 
 
 def check_inertias(bodies: Sequence[Body], frames: Sequence[Frame]) -> None:
-    """Raise ValueError if a body's inertia is not the sum of those of its frames, up to rounding.
+    """Raise ValueError if a body's inertia is not the sum of its frames' inertias, up to rounding.
 
     If no frame on any body has an inertia, as in simplified trees in joint space, there is nothing to check.
     """

@@ -1,8 +1,9 @@
 """Coupled joints: q = ratio · q_master + offset, exactly.
 
-A tree with couplings has coordinates for its independent joints only.  Its equations of motion are Lagrange's: those of
-the free tree with v_joint = G v substituted, M = Gᵀ M_free G.  The coupling does no work.  G occurs in two classes:
-`Body` (X, S and bias with respect to the master's coordinates) and `Tree.gathered` (forces of followers add up).
+A tree with couplings has coordinates for its independent joints only.  Its equations of motion are Lagrange's: the
+equations of the free tree with v_joint = G v substituted, M = Gᵀ M_free G.  The coupling does no work.  G occurs in two
+classes: `Body` (X, S and bias with respect to the master's coordinates) and `Tree.gathered` (forces of followers add
+up).
 
 A chain of joints that follow each other is resolved to the joint that follows none.
 """

@@ -131,7 +131,7 @@ class Attachments:
     """Additions to an existing robot, as a file states them.
 
     They are frames, points and directions, the constraints, force elements and actuators that refer to them, and named
-    configurations.  ``errors`` are those of the reader, to be reported together with those of `attached`.
+    configurations.  ``errors`` are the reader's errors, to be reported together with the errors of `attached`.
     """
 
     frames: tuple[FrameDescription, ...] = ()

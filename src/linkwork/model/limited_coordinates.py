@@ -106,7 +106,7 @@ def position_limits(tree: Tree) -> tuple[list[float], list[float]]:
 def limited_coordinates(tree: Tree, limits: tuple[Any, Any] | None = None) -> tuple[LimitedCoordinate, ...]:
     """Return the coordinates with a finite limit: those of q in their order, then those of joints that close loops.
 
-    ``limits`` are the lower and the upper limits of q, those of the robot by default.
+    ``limits`` are the lower and the upper limits of q, by default the robot's.
     """
     if limits is None:
         return _own(tree)
@@ -150,7 +150,7 @@ def _own(tree: Tree) -> tuple[LimitedCoordinate, ...]:
 def limited_values(robot: Any, coordinates: Sequence[LimitedCoordinate], q: np.ndarray, **options: Any) -> np.ndarray:
     """Return the values x (..., n) of coordinates in configurations q (..., nq).
 
-    ``options`` are those of `Robot.loop_configuration`.
+    ``options`` are as in `Robot.loop_configuration`.
     """
     closing = any(limit.loop is not None for limit in coordinates)
     loops = np.asarray(robot.loop_configuration(q, **options)) if closing else q

@@ -42,8 +42,8 @@ def revolutions(angle: Any) -> Any:
 def periodic_coordinates(tree: Tree, counted: frozenset[str] = frozenset()) -> PeriodicCoordinates:
     """Return the angles of a tree whose full revolutions change no pose and no error of a constraint.
 
-    The angle of a screw is not periodic, nor is that of a joint which others follow, unless their ratios are integers.
-    The joints named in ``counted`` are not periodic either.
+    The angle of a screw is not periodic, nor is the angle of a joint that other joints follow, unless their ratios are
+    integers. The joints named in ``counted`` are not periodic either.
     """
     named = counted.union(*(constraint.references.joints for constraint in tree.constraints))
     in_v, in_q = np.zeros(tree.nv, dtype=bool), np.zeros(tree.nq, dtype=bool)

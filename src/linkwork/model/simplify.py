@@ -283,7 +283,7 @@ def regroup_inertias(tree: Tree, excluded: Collection[int] = ()) -> Tree:
     """Return a tree with equal joint-space dynamics and more zeros in the bodies' inertias, where joints allow it.
 
     Parts of a body's inertia that act the same on its parent are moved there.  If an inertia changes, the bodies'
-    inertias are no longer the sums of those of their links, and the frames of the new tree have zero inertia.  The
+    inertias are no longer the sums of their links' inertias, and the frames of the new tree have zero inertia.  The
     inertias of the bodies with indices ``excluded`` are unchanged; they may be of any scalars.
     """
     inertias = [body.inertia for body in tree.bodies]

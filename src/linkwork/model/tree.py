@@ -335,7 +335,7 @@ class Tree:
             raise self.unknown_frame(name) from None
 
     def unknown_frame(self, name: str) -> UnknownNameError:
-        """Return the error for a name that no frame has, with the names that are near and those of other kinds."""
+        """Return the error for a name that no frame has, with similar names and names of other kinds."""
         index: dict[str, int] = self._frame_index  # type: ignore[attr-defined]
         roots = [f.name for f in self.frames if f.body == WORLD and f.fixed_joint is None]
         roots = roots or [body.name for body in self.bodies if body.parent == WORLD]

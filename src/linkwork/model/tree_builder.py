@@ -42,11 +42,11 @@ def build_tree(
     """Return the tree of a description.
 
     With ``floating_base``, a `Floating` joint named "floating_base" carries the root link; otherwise the root link and
-    everything welded to it are fixed to the world.  ``gravity`` is that of the description by default, and
-    `DEFAULT_GRAVITY` if it states none.  ``multi_root`` allows several roots, all fixed to the world.
-    Bodies are in depth-first order, children in the order of their joints in the file.  ``mimic`` determines the
-    joints that follow others in the file: with "free" they have their own coordinates, which is noted (MIMIC_FREE),
-    with "coupled" they have none, and with "ignore" the relations are ignored.
+    everything welded to it are fixed to the world.  ``gravity`` is by default the description's, and `DEFAULT_GRAVITY`
+    if it states none.  ``multi_root`` allows several roots, all fixed to the world. Bodies are in depth-first order,
+    children in the order of their joints in the file.  ``mimic`` determines the joints that follow others in the file:
+    with "free" they have their own coordinates, which is noted (MIMIC_FREE), with "coupled" they have none, and with
+    "ignore" the relations are ignored.
 
     Raises ModelError with all errors (with ``strict``, also all repairs), and ValueError unless gravity is three
     finite numbers and ``mimic`` one of these words.

@@ -178,7 +178,7 @@ def _marked(mark: Point | Direction) -> tuple[str, str]:
 
 
 def _is_body(tree: Tree, frame: Frame) -> bool:
-    """Return True if a frame is that of a moving body itself, not of a link welded to it."""
+    """Return True if a frame is the frame of a moving body itself, not of a link welded to it."""
     return frame.body != WORLD and tree.bodies[frame.body].name == frame.name
 
 

@@ -259,8 +259,8 @@ class LoopFileMethods(RobotBase):
 
         These are frames, points, directions, constraints, force elements, actuators and named configurations.
 
-        ``form`` is that of a text, "json" or "yaml"; a path ends in .json, .yaml or .yml.  Raises ModelError that lists
-        all errors of the document with their lines; ImportError for YAML without PyYAML; FileNotFoundError and
+        ``form`` is the format of a text, "json" or "yaml"; a path ends in .json, .yaml or .yml.  Raises ModelError that
+        lists all errors of the document with their lines; ImportError for YAML without PyYAML; FileNotFoundError and
         PermissionError of the system for a path.
         """
         if form not in ("json", "yaml"):
@@ -313,7 +313,7 @@ class ForceElementMethods(RobotBase):
     def force_element_wrenches(self, q: Array, v: Array, *, out: np.ndarray | None = None) -> np.ndarray:
         """Compute the wrench (moment; force) of each force element, in the order of `force_elements`.
 
-        The wrench of an element between points a and b acts on the frame of b; that of a bushing acts on its frame M.
-        It is at this frame's origin, in this frame's axes. The opposite wrench acts on the other end. q (..., nq), v
-        (..., nv) -> (..., nfe, 6) [N·m, N].
+        The wrench of an element between points a and b acts on the frame of b; the wrench of a bushing acts on its
+        frame M. It is at this frame's origin, in this frame's axes. The opposite wrench acts on the other end. q (...,
+        nq), v (..., nv) -> (..., nfe, 6) [N·m, N].
         """

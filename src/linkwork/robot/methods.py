@@ -134,8 +134,8 @@ class CompilingMethods(RobotBase):
 
         ``functions`` is a name (``"mass_matrix"``), a name with a frame (``("jacobian", "hand")``, or with options
         ``("jacobian", "hand", {"expressed_in": "hand"})``), a list of these, or a dict of these by output name.  The
-        kernel's inputs are those of all functions, in the order q, v, a, tau; several results are returned as a named
-        tuple.  In a list, a function that occurs once names its output; otherwise the frame is appended:
+        kernel's inputs are the inputs of all functions, in the order q, v, a, tau; several results are returned as a
+        named tuple.  In a list, a function that occurs once names its output; otherwise the frame is appended:
         ``jacobian_left_foot``.
 
         ``parameters`` become further inputs of the kernel, after the others and in this order: ``["inertia:forearm",

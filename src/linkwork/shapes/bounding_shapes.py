@@ -36,7 +36,7 @@ class Fit(Geometry):
 
     ``overestimate`` bounds the distance of its farthest point from the convex hull of the points or shape inside [m].
 
-    ``origin`` is the pose; ``name``, ``material`` and ``friction`` are those of a `Geometry`.
+    ``origin`` is the pose; ``name``, ``material`` and ``friction`` are as in `Geometry`.
     """
 
     overestimate: float = 0.0

@@ -58,7 +58,7 @@ def placed_grid(
 ) -> tuple[tuple[float, ...], tuple[float, ...]]:
     """Return the spacing of a grid along each axis and the position of its first point [m].
 
-    A scalar spacing is that of all axes.  By default the grid is centred at zero.  Raises ValueError.
+    A scalar spacing applies to all axes.  By default the grid is centred at zero.  Raises ValueError.
     """
     dimensions = len(counts)
     steps = sizes(shape, "spacing", spacing if np.ndim(spacing) else (spacing,) * dimensions, dimensions)

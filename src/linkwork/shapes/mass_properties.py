@@ -179,8 +179,8 @@ class _Sum:
     ) -> None:
         """Add the Minkowski sum of two orthogonal sets.
 
-        ``size``, ``first`` and ``second`` are the moments of order 0, 1 and 2 of one set, and ``other`` those of the
-        other.
+        ``size``, ``first`` and ``second`` are the moments of order 0, 1 and 2 of one set, and ``other`` the moments of
+        the other set.
         """
         other_size, other_first, other_second = other
         mixed = np.outer(first, other_first)

@@ -171,7 +171,7 @@ class MeshFile:
     unit: float
 
     def with_z_up(self, points: np.ndarray) -> np.ndarray:
-        """Return points (n, 3) of the file with the z axis up: those of glTF files turn by 90° about x."""
+        """Return points (n, 3) of the file with the z axis up: points of glTF files are rotated by 90° about x."""
         return points[:, [0, 2, 1]] * (1.0, -1.0, 1.0) if self.kind == ".glb" else points
 
     def check_triangles(self, triangles: np.ndarray, num_vertices: int) -> None:

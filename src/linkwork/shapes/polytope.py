@@ -162,9 +162,9 @@ _MAX_ITERATIONS = 1000  # bounds the iteration in the presence of rounding
 def smallest_sphere(points: np.ndarray) -> tuple[np.ndarray, float]:
     """Return centre (3,) and radius of the smallest sphere that contains points (n, 3), to rounding.
 
-    The sphere is that of at most four points.  The farthest point outside enters the set until no point is outside;
-    the radius grows with each step, so no set repeats [Welzl 1991; Gärtner, Fast and robust smallest enclosing balls,
-    1999].
+    The sphere is determined by at most four points.  The farthest point outside enters the set until no point is
+    outside; the radius grows with each step, so no set repeats [Welzl 1991; Gärtner, Fast and robust smallest enclosing
+    balls, 1999].
     """
     middle = 0.5 * (points.min(axis=0) + points.max(axis=0))
     scale = float(np.abs(points - middle).max())

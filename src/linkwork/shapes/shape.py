@@ -82,7 +82,7 @@ class Shape(ABC):
     def at(self, pose: Any, *, name: str = "", material: Material | None = None) -> Geometry:
         """Place the shape on a link, at a pose (4, 4) or a position (3,) [m] in the link's frame.
 
-        ``name`` is that of the placed shape, and ``material`` its appearance.
+        ``name`` is the name of the placed shape, and ``material`` its appearance.
 
         >>> from linkwork import shapes
         >>> shapes.Sphere(0.1).at((0, 0, 0.5)).origin.translation.z
@@ -154,7 +154,7 @@ class Geometry:
 
     ``friction`` is the coefficient of Coulomb friction of its surface, or None if it is not known.
 
-    ``shape``, its pose ``origin``, ``name`` and ``material`` are those of `Shape.at`.
+    ``shape``, its pose ``origin``, ``name`` and ``material`` are as in `Shape.at`.
     """
 
     shape: Shape

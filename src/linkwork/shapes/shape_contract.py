@@ -39,7 +39,7 @@ def check_shape(shape: Shape, *, seed: int | np.random.Generator = 0) -> Contrac
     """Check a shape, for example a user-defined one, against the contract of `linkwork.shapes.Shape`.
 
     Support points in directions from ``seed`` are compared with each other, with ``origin_radius`` and with
-    ``bounding_sphere``.  Volume, centre and inertia are compared with those of the hull of the support points; a shape
+    ``bounding_sphere``.  Volume, centre and inertia are compared with the values of the support points' hull; a shape
     with a volume has to be convex. Requirements on properties that are ``None`` hold.  The report prints as a table;
     ``check_shape(shape).raise_if_failed()`` is a test.
 

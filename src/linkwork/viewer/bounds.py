@@ -78,7 +78,7 @@ def worlds(actor: Actor) -> np.ndarray:
 
 
 def part_poses(part: Part, bodies: np.ndarray) -> np.ndarray:
-    """Return the poses (..., 4, 4) of a part's surface for those of all ``bodies`` (..., nbodies + 1, 4, 4) [m].
+    """Return the poses (..., 4, 4) of a part's surface for poses of all ``bodies`` (..., nbodies + 1, 4, 4) [m].
 
     The last of the bodies is the world.  The third column of a rod is the vector between its ends: the surface is
     stretched.  A rod turns by the shortest rotation from its placement.

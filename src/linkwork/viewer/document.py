@@ -1,7 +1,7 @@
 """Scene document: surfaces, robots with poses by time, obstacles, lines, arrows and plots, as plain arrays.
 
 Builders make a document from a robot or a result; the live page, the HTML page, glTF files and pictures show it.
-`check_document` refuses arrays of wrong shapes, values that are not finite, and indices of no surface or body.
+`check_document` refuses arrays of wrong shapes, values that are not finite, and indices that name no surface or body.
 """
 
 from __future__ import annotations
@@ -202,7 +202,7 @@ class SceneDocument:
 
     T is the number of frames of time; a document of one frame is a still picture, whose robots have sliders.
 
-    ``title`` is that of the page, and ``times`` (T,) increase [s].  ``surfaces``, ``actors``, ``props``, ``lines``,
+    ``title`` is the page's title, and ``times`` (T,) increase [s].  ``surfaces``, ``actors``, ``props``, ``lines``,
     ``points``, ``arrows``, ``frames``, ``texts`` and ``plots`` are what it shows. ``hidden`` are layers that are hidden
     at first, and ``notes`` say what could not be drawn.  ``is_timed`` is False if ``times`` are not times but values of
     ``axis``, such as path lengths, of which ``pace`` pass a second.
@@ -244,7 +244,7 @@ class SceneDocument:
     def show(self, **output: Unpack[Output]) -> Any:
         """Show the document in the browser, or write a file; return the `View` or the path.
 
-        The arguments and errors are those of the output of `Robot.show`.
+        Arguments and errors are as for the output of `Robot.show`.
         """
         return show_document(self, **output)
 

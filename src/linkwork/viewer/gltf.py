@@ -33,8 +33,8 @@ _SHAFT, _HEAD = -1, -2  # surfaces of arrows
 def write_glb(document: SceneDocument, path: str | os.PathLike[str]) -> Path:
     """Write the document as one binary glTF file with animation, and return its path.
 
-    Each body of a robot is a node below that of its parent, with tracks of its position and rotation by time.  Layers
-    that are hidden, plots and joint limits are left out.  Lines and points are those of the first time; labels are
+    Each body of a robot is a node below its parent's node, with tracks of its position and rotation by time.  Layers
+    that are hidden, plots and joint limits are left out.  Lines and points are shown as at the first time; labels are
     empty nodes with their text as name.  An existing file is replaced when the new one is complete.  Raises
     ArgumentError and ValueError for a document that cannot be shown, and OSError if the file cannot be written.
     """

@@ -57,7 +57,7 @@ def joint_sliders(body: Body, shown: Sequence[float]) -> list[Slider]:
 def slider_origin(body: Body) -> list[float | None]:
     """Return the coordinates from which a joint that is not plain moves along v.
 
-    They are zero, or None for a length, which is that of the configuration shown first.
+    They are zero, or None for a length, which has its value in the configuration shown first.
     """
     zero = body.call_joint("zero")
     return [None if unit == "m" else float(x) for x, unit in zip(zero, body.joint.q_units, strict=True)]

@@ -54,7 +54,7 @@ def side_by_side(
     Args:
         contents: objects with a method ``show``, or documents.
         titles: labels, one for each; by default the titles of the documents.
-        spacing: distance of neighbours in the grid [m]; by default a little more than the largest one.
+        spacing: distance of neighbours in the grid [m]; by default a little more than the size of the largest item.
         columns: number of neighbours along y; by default all are in one line.
         title: title of the page.
 

@@ -92,7 +92,7 @@ def write_mp4(
     """Write a film of the document's whole time and return its path.
 
     ``fps`` is the number of pictures a second, and ``speed`` the seconds of motion shown in one second. ``camera``,
-    ``size`` and ``theme`` are those of `write_png`; width and height are even. It also needs ffmpeg on PATH, or the
+    ``size`` and ``theme`` are as in `write_png`; width and height are even. It also needs ffmpeg on PATH, or the
     package imageio-ffmpeg, which ``pip install "linkwork[pictures]"`` installs.
 
     Raises ArgumentError and ValueError for unsuitable arguments and for a document with one time, ImportError and

@@ -100,9 +100,9 @@ def robot_parts(
 ) -> tuple[tuple[Part, ...], tuple[MissingFile, ...]]:
     """Return the parts of a robot in the listed ``layers``, and the mesh files replaced by placeholders.
 
-    ``search`` finds mesh files; ``size`` [m] is the extent of the robot, which scales its markers, and ``poses``
-    (k, nb, 4, 4) are those of its bodies in all pictures.  ``color`` replaces
-    the colours of the visual shapes, and ``frames`` are those of the layer "frames", by default all.
+    ``search`` finds mesh files; ``size`` [m] is the extent of the robot, which scales its markers, and ``poses`` (k,
+    nb, 4, 4) are the poses of its bodies in all pictures.  ``color`` replaces the colours of the visual shapes, and
+    ``frames`` are the frames of the layer "frames", by default all.
 
     A robot without shapes, or with missing mesh files, has its skeleton: bars, pins, sliders and the ground.
     """
@@ -192,7 +192,7 @@ def skeleton_parts(
     Other robots with shapes get the `stems`, and links with a mass that slide or move freely.  Robots whose base has no
     shapes have pins, supports and guides of their horizontal hinges and sliders on the world.
 
-    ``poses`` (k, nb, 4, 4) are those of the bodies, and ``is_incomplete`` tells that shapes are missing.
+    ``poses`` (k, nb, 4, 4) are the poses of the bodies, and ``is_incomplete`` tells that shapes are missing.
     """
     with_shapes = {frame.body for frame in tree.frames if frame.visuals or frame.collisions}
     only = None if is_incomplete or not with_shapes else {*range(len(tree.bodies))} - with_shapes

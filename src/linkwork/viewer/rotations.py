@@ -27,7 +27,8 @@ def quaternions(R: np.ndarray) -> np.ndarray:
 def steady_quaternions(R: np.ndarray) -> np.ndarray:
     """Return unit quaternions (T, 4) of rotation matrices (T, 3, 3) by time that do not change sign between times.
 
-    Each is that of the two equal ones that is nearer to the one before, so that interpolation takes the shorter arc.
+    A rotation has two quaternions; each time has the one nearer to the quaternion before, so that interpolation takes
+    the shorter arc.
     """
     q = quaternions(np.asarray(R, dtype=float))
     same = np.einsum("ti,ti->t", q[1:], q[:-1]) >= 0.0

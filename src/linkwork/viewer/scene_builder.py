@@ -65,7 +65,7 @@ def mesh_search(robot: Any, meshes: FileSearch | None) -> FileSearch:
 class SceneBuilder:
     """Contents of a scene document; `document` returns it.
 
-    ``times`` (T,) [s] are those of all moving contents; a still picture has one.
+    ``times`` (T,) [s] are the times of all moving contents; a still picture has one.
     """
 
     def __init__(self, title: str, times: np.ndarray | None = None, meshes: Folders | None = None) -> None:
@@ -103,8 +103,8 @@ class SceneBuilder:
     ) -> Actor:
         """Add a robot with configurations q: (nq,), instances (n, nq), or a motion (T, n, nq).
 
-        ``offsets`` (n, 4, 4) move the instances in the world.  ``frames`` are those of the layer "frames", by default
-        all.  A ghost, with an opacity below 1, has no sliders: its actor does not store the robot.
+        ``offsets`` (n, 4, 4) move the instances in the world.  ``frames`` are the frames of the layer "frames", by
+        default all.  A ghost, with an opacity below 1, has no sliders: its actor does not store the robot.
         """
         q = np.asarray(q, dtype=float)
         q = q.reshape((1,) * (3 - q.ndim) + q.shape)

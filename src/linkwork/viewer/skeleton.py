@@ -1,9 +1,9 @@
 """Skeleton of a robot without shapes: bars between its joints, pins, sliders on guides, and the ground.
 
 A link with one hinge or slider and nothing else ends with a ball at its centre of mass.  If this is on the hinge, the
-link is a disc, and the disc of a cam has its contour.  A link that moves freely is the box of its inertia.
-Joints that close loops are drawn as those of the tree, so a mechanism shows its loops.  Constraints of distance are
-rods between their points.  Bodies that roll have their wheels and balls.
+link is a disc, and the disc of a cam has its contour.  A link that moves freely is the box of its inertia. Joints that
+close loops are drawn like joints of the tree, so a mechanism shows its loops.  Constraints of distance are rods between
+their points.  Bodies that roll have their wheels and balls.
 """
 
 from __future__ import annotations
@@ -84,7 +84,7 @@ def skeleton(
 ) -> Iterator[SkeletonSolid]:
     """Yield the solids of the skeleton of a robot of this ``size`` [m].
 
-    ``poses`` (k, nb, 4, 4) are those of the bodies in all pictures: a guide is as long as its slider moves in them.
+    ``poses`` (k, nb, 4, 4) are the poses of the bodies in all pictures: a guide is as long as its slider moves in them.
     ``color`` replaces all colours.  ``only`` are the bodies to draw, for example those without shapes of a mechanism;
     of these, bodies without a bar, a slider or a solid of their inertia are left out.  Rods of constraints and `stems`
     are always drawn.  With ``only``, and unless the robot ``has_base``, hinges with a horizontal axis and sliders on

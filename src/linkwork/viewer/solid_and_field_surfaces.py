@@ -1,6 +1,6 @@
 """Surfaces of convex solids and half-spaces, and of fields: height fields, point clouds, distance fields.
 
-Height fields have their triangles, and distance fields those of marching tetrahedra.
+Height fields have their triangles, and distance fields the triangles of marching tetrahedra.
 """
 
 from __future__ import annotations

@@ -45,8 +45,8 @@ def clear_view(
     """Return azimuth and elevation [rad] of a view on ``points`` (n, 3), and the obstacles that hide them there.
 
     ``obstacles`` are triangles (m, 3, 3) [m].  The view has the ``angles`` unless obstacles hide a quarter of the
-    points there.  Then it is turned or steeper; obstacles hide the points least there.  ``distance`` [m] is that of the
-    eye from the middle of the points; it is infinite for a parallel projection.
+    points there.  Then it is turned or steeper; obstacles hide the points least there.  ``distance`` [m] is the
+    distance of the eye from the middle of the points; it is infinite for a parallel projection.
     """
     if not len(points) or not obstacles:
         return angles, []
@@ -199,7 +199,7 @@ def view_along(normal: np.ndarray) -> tuple[float, float] | None:
 def plane_normal(robot: Any, poses: np.ndarray) -> np.ndarray | None:
     """Return the unit normal (3,) of the plane in which a robot moves; None if it moves in space, or only slides.
 
-    ``poses`` (nb, 4, 4) are those of its bodies in one configuration.
+    ``poses`` (nb, 4, 4) are the poses of its bodies in one configuration.
     """
     rotations: list[np.ndarray] = []
     translations: list[np.ndarray] = []

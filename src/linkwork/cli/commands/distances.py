@@ -86,7 +86,7 @@ def _at_one_configuration(robot: Robot, scene: Scene | None, arguments: argparse
 
 
 def _configurations(robot: Robot, arguments: argparse.Namespace) -> np.ndarray:
-    """Return random configurations (samples, nq); for a robot with constraints, those that can be assembled.
+    """Return random configurations (samples, nq); for a robot with constraints, assembled ones.
 
     These may be fewer.  Raises CommandError if there are none.
     """

@@ -230,8 +230,8 @@ def _locked(robot: Robot, joints: list[str], start: np.ndarray, goals: list[Any]
 class Moving(NamedTuple):
     """Trajectory along the planned path, and the times at which it passes the way points.
 
-    Without an acceleration limit the time is the length of the path [rad, m]; with one it is that of the fastest
-    motion [s].
+    Without an acceleration limit the time is the length of the path [rad, m]; with one it is the duration of the
+    fastest motion [s].
     """
 
     trajectory: Trajectory

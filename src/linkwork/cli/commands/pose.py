@@ -1,4 +1,4 @@
-"""`linkwork pose`: print the pose of a frame at one configuration, or at those of a table."""
+"""`linkwork pose`: print the pose of a frame at one configuration, or at all rows of a table."""
 
 from __future__ import annotations
 

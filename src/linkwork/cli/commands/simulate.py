@@ -218,7 +218,7 @@ def _acceleration_gains(robot: Robot, arguments: argparse.Namespace, target: np.
 
 
 def _velocities(robot: Robot) -> tuple[np.ndarray, np.ndarray]:
-    """Return the indices in v of the velocities that controllers actuate, and those of all others."""
+    """Return the indices in v of the velocities that controllers actuate, and the indices of all others."""
     acting = PD(robot, 0.0, 0.0).acting
     return acting, np.setdiff1d(np.arange(robot.nv), acting)
 

@@ -168,7 +168,7 @@ def finding(
     severity: Severity | None = None,
     **values: Any,
 ) -> ModelFinding:
-    """Return a finding; severity, reason and remedy are those of its code by default."""
+    """Return a finding; severity, reason and remedy default to its code's."""
     known = CODES[code]
     quantities = tuple((key, float(value)) for key, value in values.items())
     text = remedy or known.remedy

@@ -185,7 +185,7 @@ def _are_apart(tree: Tree, a: int, b: int) -> bool:
 def mirrored_findings(frames: Sequence[Frame], poses: Mapping[int, Pose], size: float) -> Iterator[ModelFinding]:
     """Yield a finding for each pair of links whose centres of mass are mirror images except for a wrong sign.
 
-    ``poses`` are those of the bodies with all joints at zero; ``size`` [m] is that of the robot.
+    ``poses`` are the poses of the bodies with all joints at zero; ``size`` [m] is the robot's size.
     """
     sides: dict[str, list[Frame]] = {}
     for frame in frames:
@@ -228,7 +228,7 @@ def _of_pair(left: Frame, right: Frame, poses: Mapping[int, Pose], size: float) 
 
 
 def _joint_findings(tree: Tree, size: float) -> Iterator[ModelFinding]:
-    """Yield the findings of all joints and named configurations; ``size`` [m] is that of the robot."""
+    """Yield the findings of all joints and named configurations; ``size`` [m] is the robot's size."""
     many = _most_ranges_are_small(tree)
     for body in tree.bodies:
         yield from _limits(body, size, many)

@@ -1,7 +1,7 @@
 """Exact dry friction by block principal pivoting: laws such as Coulomb's, in which joints at rest may stick.
 
-A joint that moves feels −F(v), −f sign(v) by Coulomb's law.  A joint at rest, v = 0, stays if friction up to its static
-bound f_s can hold it.  Otherwise it starts against the kinetic friction f = F(0⁺):
+The friction force on a joint that moves is −F(v), which is −f sign(v) by Coulomb's law.  A joint at rest, v = 0, stays
+if friction up to its static bound f_s can hold it.  Otherwise it starts against the kinetic friction f = F(0⁺):
 
     a = 0 and |λ| ≤ f_s,     or     λ = −f sign(a),          M a = τ + τ_p − h + λ.
 
@@ -66,7 +66,7 @@ def starting_friction(tree: Tree, v: Scalars, a: Scalars, law: FrictionLaw) -> l
 def dry_parameters(tree: Tree) -> list[DryFriction]:
     """Return the dry-friction parameters for each velocity (nv), summed over a joint and its followers.
 
-    The friction velocity is that of the joint itself.
+    The friction velocity is the joint's own.
     """
     sliding: list[Any] = [0.0] * tree.nv
     static: list[Any] = [0.0] * tree.nv

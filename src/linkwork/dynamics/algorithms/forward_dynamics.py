@@ -88,7 +88,7 @@ def forward_dynamics(
 def articulated_bodies(
     tree: Tree, q: Scalars, v: Scalars, tau: Scalars, wrenches: Wrenches = (), armature: bool = False
 ) -> list[Any]:
-    """Return a (nv) by articulated-body inertias; ``armature`` adds that of the joints.
+    """Return a (nv) by articulated-body inertias; ``armature`` adds the joints' armature.
 
     Where joints follow others, they share an acceleration: see `coupled_forward_dynamics`.
     """

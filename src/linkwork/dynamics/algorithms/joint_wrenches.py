@@ -1,13 +1,13 @@
 """Wrenches across joints by the recursive Newton-Euler algorithm (RNEA), and static joint forces of wrenches.
 
-w of a moving body is what its parent exerts on it through the joint: it moves the body and all bodies behind it.  Sᵀ w
-is the joint's force, whatever exerts it; the joint's mounting bears the rest.  Robots with constraints have their own
-functions, in `linkwork.mechanisms.algorithms.constraint_forces`, which include the constraints' forces.
+w of a moving body is the wrench that its parent exerts on it through the joint: it moves the body and all bodies behind
+it.  Sᵀ w is the joint's force, whatever exerts it; the joint's mounting bears the rest.  Robots with constraints have
+their own functions, in `linkwork.mechanisms.algorithms.constraint_forces`, which include the constraints' forces.
 
 Source: Featherstone, Rigid Body Dynamics Algorithms, 2008, sections 3.5 and 5.3.
 
-Static forces: a wrench on a body propagates inward from body to body, and each joint feels Sᵀ of it.  The inverse
-problem Jᵀ w = τ is solved for w by the pseudoinverse: w of least norm that minimises ‖Jᵀ w − τ‖.
+Static forces: a wrench on a body propagates inward from body to body, and each joint's force is Sᵀ times the wrench.
+The inverse problem Jᵀ w = τ is solved for w by the pseudoinverse: w of least norm that minimises ‖Jᵀ w − τ‖.
 
 Sources: Craig, Introduction to Robotics, 3rd edition, 2005, sections 5.9 and 5.10 (static forces); Khatib, IEEE J. of
 Robotics and Automation 3, 1987 (the wrench of joint forces).
@@ -72,7 +72,7 @@ def joint_wrenches(
 ) -> list[Any]:
     """Return the wrench w (nb, 6) that each body receives from its parent body through the joint.
 
-    w is at the origin of the joint's frame M, in M's axes or those of ``expressed_in``. With ``on="parent"`` the
+    w is at the origin of the joint's frame M, in M's axes or in the axes of ``expressed_in``. With ``on="parent"`` the
     result is the reaction −w on the parent, at the origin of the joint's frame F. ``constraint_forces``,
     ``loop_forces``, ``time``, ``actuators`` and ``friction`` only matter for robots with constraints.
     """
@@ -104,7 +104,7 @@ def joint_wrench_components(
 
 
 def with_elements(tree: Tree, q: Scalars, v: Scalars, wrenches: Wrenches, passive: bool) -> Wrenches:
-    """Return external wrenches, with those of force elements if ``passive``."""
+    """Return external wrenches, including the wrenches of force elements if ``passive``."""
     return [*wrenches, *element_wrenches(tree, q, v)] if passive and tree.force_elements else wrenches
 
 

@@ -88,7 +88,7 @@ def passive_force(tree: Tree, q: Scalars, v: Scalars, friction: str | FrictionLa
 def passive_force_of_joints(
     tree: Tree, q: Scalars, v: Scalars, friction: str | FrictionLaw = DEFAULT.name
 ) -> list[Any]:
-    """Return τ_p (nv) without force elements: that of each joint depends on its own state only."""
+    """Return τ_p (nv) without force elements: the force of each joint depends on its own state only."""
     q, v = tree.split_q(q), tree.split_v(v)
     return tree.gathered({i: exerted(body, q[i], v[i], friction) for i, _, body in tree.outward()})
 
@@ -106,7 +106,7 @@ def added_force(tree: Tree, q: Scalars, v: Scalars, friction: str | FrictionLaw 
 
 
 def added_force_of_joints(tree: Tree, q: Scalars, v: Scalars, friction: str | FrictionLaw) -> list[Any]:
-    """Return τ_p − g (nv) without force elements: that of each joint depends on its own state only."""
+    """Return τ_p − g (nv) without force elements: the force of each joint depends on its own state only."""
     return _less(passive_force_of_joints(tree, q, v, friction), gyroscopic_force(tree, q, v))
 
 
@@ -186,7 +186,7 @@ def has_curved_springs(body: Body) -> bool:
 def spring_rows(body: Body, q: Scalars, rows: Sequence[Scalars]) -> list[ResistingRow]:
     """Return a row for each spring of a joint at its own q: φ̇ by the robot's velocities (nv).
 
-    ``rows`` are those of the joint's velocities.
+    ``rows`` are the rows of the joint's velocities.
     """
     columns, result = [*zip(*rows, strict=True)], []
     for k, rates in enumerate(zip(*deflection_rates(body, q), strict=True)):

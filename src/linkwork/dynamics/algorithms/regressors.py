@@ -1,8 +1,8 @@
 """Regressors: matrices that map the parameters of bodies and joints to joint forces, energies and momentum.
 
-Inverse dynamics: each body's wrench is linear in its ten parameters, f_i = A_i π_i, and a joint feels its component
-along the joint's motion: τ = Σ J_iᵀ A_i π_i, with J_i the Jacobian of body i in its own coordinates.  The algorithm
-propagates motions outward to the bodies, not ten wrenches inward to the joints, and A_i is mostly zeros.
+Inverse dynamics: each body's wrench is linear in its ten parameters, f_i = A_i π_i, and a joint's force is its
+component along the joint's motion: τ = Σ J_iᵀ A_i π_i, with J_i the Jacobian of body i in its own coordinates.  The
+algorithm propagates motions outward to the bodies, not ten wrenches inward to the joints, and A_i is mostly zeros.
 
 Energies: T = Σ ½ V_i · I_i V_i and U = −Σ g · (m_i p_i + R_i h_i) are linear in the ten parameters of each body;
 armature adds ½ v² to T, and springs ½ φ² to U.  The six components of momentum are linear in the bodies' parameters.
@@ -83,7 +83,7 @@ def joint_parameters(tree: Tree) -> list[float]:
 def force_columns(tree: Tree, q: Scalars, v: Scalars, a: Scalars, friction: str | FrictionLaw) -> list[list[Any]]:
     """Return the matrix (nv × 4 nj) by which the joint parameters are multiplied in the joint forces τ.
 
-    Its blocks are those of armature, diag(a) plus gyroscopic forces; damping, diag(v); dry friction, by its law; and
+    Its blocks belong to armature, diag(a) plus gyroscopic forces; damping, diag(v); dry friction, by its law; and
     stiffness, by the springs' deflection φ.
     """
     q, v, a = tree.split_q(q), tree.split_v(v), tree.split_v(a)

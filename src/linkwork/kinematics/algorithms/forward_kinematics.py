@@ -87,7 +87,7 @@ def acceleration(
 ) -> Motion:
     """Return the acceleration (ω̇; v̇) of B (``frame``) relative to A (``relative_to``).
 
-    It is in the axes of E (``expressed_in``).  The rates are those of an observer fixed in A.  v̇ is the (classical)
+    It is in the axes of E (``expressed_in``).  The rates are measured by an observer fixed in A.  v̇ is the (classical)
     acceleration of the point of B at the origin of P (``point``), by default B's own origin.
     """
     q, v, a = tree.split_q(q), tree.split_v(v), tree.split_v(a)

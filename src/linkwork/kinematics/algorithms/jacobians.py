@@ -75,7 +75,8 @@ def position_jacobian(
 ) -> list[list[Any]]:
     """Return J (3 × nv): J v is the velocity of a point of B (``frame``) relative to A (``relative_to``).
 
-    The point is at the origin of P (``point``), by default B's own origin; the axes are those of E (``expressed_in``).
+    The point is at the origin of P (``point``), by default B's own origin; the velocity is in the axes of E
+    (``expressed_in``).
     """
     return jacobian(tree, q, frame, relative_to, expressed_in, point)[3:]
 
@@ -201,7 +202,7 @@ def jacobian_hessian(
 ) -> list[list[list[Any]]]:
     """Return H (6 × nv × nv): H[:, j, k] is the rate of the Jacobian's column j at unit velocity k.
 
-    The Jacobian is that of ``frame`` relative to ``relative_to``, in the axes of ``expressed_in``, at the origin of
+    It is the Jacobian of ``frame`` relative to ``relative_to``, in the axes of ``expressed_in``, at the origin of
     ``point``, by default the frame's own.
     """
     q = tree.split_q(q)

@@ -39,8 +39,8 @@ Scalars = Sequence[Any]
 class JointErrors:
     """Errors e = q_d ⊖ q of a robot's joints at configurations q and q_d (nq).
 
-    Results (nv) are those of the joints that have an index of ``acting``; other joints are not evaluated.  Targets move
-    with the velocity ``v_d`` and the acceleration ``a_d`` (nv).
+    Results (nv) belong to the joints with an index in ``acting``; other joints are not evaluated.  Targets move with
+    the velocity ``v_d`` and the acceleration ``a_d`` (nv).
     """
 
     def __init__(self, tree: Tree, q: Scalars, q_d: Scalars, acting: Collection[int]) -> None:
@@ -104,7 +104,7 @@ class _JointError:
         return list(v_d) if self.is_plain else _solved(A, [-dot(row, v_d) for row in B])
 
     def acceleration(self, v: Scalars, v_d: Scalars, a_d: Scalars, pull: Scalars | None) -> list[Any]:
-        """Return the acceleration for ë = −``pull``, or that of the followed velocity if it is None."""
+        """Return the acceleration for ë = −``pull``, or the acceleration of the followed velocity if it is None."""
         if self.is_plain:
             return list(a_d) if pull is None else [a + b for a, b in zip(a_d, pull, strict=True)]
         A, B = self.jacobians()

@@ -32,7 +32,7 @@ class PathJoint:
         return PathJoint(body, outward, X, _signed_columns(X, tree.bodies[body].S(q[body]), outward))
 
     def transformed(self, motions: Subspace) -> tuple[Motion, ...]:
-        """Transform motions from the body's axes and origin to those of the path's columns.
+        """Transform motions from the body's axes and origin to the axes and origin of the path's columns.
 
         Their sign is reversed if the joint leads towards the base.
         """
@@ -69,7 +69,7 @@ def joint_path(
 def poses_in(tree: Tree, q: Scalars, E: Frame, bodies: Iterable[int]) -> dict[int, Pose]:
     """Return the poses in the frame E by body index.
 
-    They are those of the world, E's body and its ancestors, and ``bodies``, in which parents must come first.
+    They are the poses of the world, E's body and its ancestors, and ``bodies``, in which parents must come first.
     """
     X = {E.body: E.placement.inv() @ Pose.identity()}
     for i in reversed(ancestors(tree, E.body)):
@@ -81,7 +81,7 @@ def poses_in(tree: Tree, q: Scalars, E: Frame, bodies: Iterable[int]) -> dict[in
 
 
 def columns_of(tree: Tree, path: Iterable[PathJoint]) -> list[Motion]:
-    """Return the Jacobian's columns; those of joints that share coordinates (coupled joints) add up."""
+    """Return the Jacobian's columns; columns of joints that share coordinates (coupled joints) add up."""
     columns = [Motion.zero()] * tree.nv
     for step in path:
         for k, C in enumerate(step.columns, start=tree.v_slices[step.body].start):

@@ -1,8 +1,8 @@
 """Points and directions fixed to bodies: position, velocity, acceleration and Jacobian.
 
-All are relative to A, in the axes of E.  A point r of a body, in the body's axes, is at p + R r and moves by
-R (v + ω × r) and R (p̈ + ω̇ × r + ω × (ω × r)), with v, p̈, ω and ω̇ those of the body relative to A, in its own axes.
-So a point of a body costs a rotation and an addition, once p, R, R [ω×] ... are known.
+All are relative to A, in the axes of E.  A point r of a body, in the body's axes, is at p + R r and moves by R (v + ω ×
+r) and R (p̈ + ω̇ × r + ω × (ω × r)), with the body's v, p̈, ω and ω̇ relative to A, in its own axes. So a point of a
+body costs a rotation and an addition, once p, R, R [ω×] ... are known.
 
 Source: Concurrent Dynamics International, Joint Motion, 2017, equations 13 to 16, which are relative to the world.
 

@@ -245,7 +245,7 @@ def constrained_acceleration_derivatives(
     passive: bool = False,
     friction: str | FrictionLaw = DEFAULT.name,
 ) -> tuple[Matrix, ...]:
-    """Return ∂a/∂q, ∂a/∂v, ∂a/∂τ and the derivative of a by each wrench of a robot with constraints.
+    """Return ∂a/∂q, ∂a/∂v, ∂a/∂τ and the derivative of a with respect to each wrench of a robot with constraints.
 
     `forward_dynamics_derivatives` uses them.
     """
@@ -295,7 +295,7 @@ def solution_derivatives(
     friction: str | FrictionLaw,
     of_forces: bool = True,
 ) -> tuple[list[Any], list[Any], list[Matrix], list[Matrix]]:
-    """Return a and λ, and the derivatives of a and of λ by q, v, τ and each wrench.
+    """Return a and λ, and the derivatives of a and of λ with respect to q, v, τ and each wrench.
 
     Without ``of_forces`` the derivatives of λ are not of least norm; the derivatives of a do not need it.
     """

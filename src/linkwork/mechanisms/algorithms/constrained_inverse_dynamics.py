@@ -122,7 +122,7 @@ def constrained_inverse_dynamics_derivatives(
     passive: bool = False,
     friction: str | FrictionLaw = DEFAULT.name,
 ) -> tuple[Matrix, ...]:
-    """Return the derivatives of actuator forces τ and constraint forces λ by q (tangent space), v and a.
+    """Return the derivatives of actuator forces τ and constraint forces λ with respect to q (tangent space), v and a.
 
     They are ∂τ/∂q, ∂τ/∂v, ∂τ/∂a (nv × nv), and ∂λ/∂q, ∂λ/∂v, ∂λ/∂a (nc × nv).
     """

@@ -5,7 +5,8 @@ G a + γ.  For weights w of a, multipliers p and π,
 
     M p + Gᵀ π = w,      G p = 0,      L = p·(M a + h − Gᵀλ) + π·(G a + γ),
 
-have ∂L/∂a = w and ∂L/∂λ = 0.  L is linear in X = (a; λ), so two derivatives of R = 0 by x and y are, times (p; π),
+have ∂L/∂a = w and ∂L/∂λ = 0.  L is linear in X = (a; λ), so two derivatives of R = 0 with respect to x and y are, times
+(p; π),
 
     w·∂²a/∂x∂y = −(L_xy + L_xX X_y + L_yX X_x),
 

@@ -1,4 +1,4 @@
-"""Derivatives of Gᵀλ and of G a + γ by the state, for constant accelerations and constraint forces.
+"""Derivatives of Gᵀλ and of G a + γ with respect to the state, for constant accelerations and constraint forces.
 
 Constraints are evaluated on dual numbers with sparse tangents (`linkwork.expr.autodiff.dual_numbers`), so only
 coordinates that a constraint depends on cause work.  Rows that are the powers of fixed wrenches on the motion of a
@@ -53,7 +53,7 @@ def constraint_derivatives(
     time: Any = 0.0,
     of: Sequence[str] = ("pulled_by_q", "by_q", "by_v"),
 ) -> ConstraintDerivatives:
-    """Return the derivatives of Gᵀλ and G a + γ by q and v, for constant accelerations a and forces λ.
+    """Return the derivatives of Gᵀλ and G a + γ with respect to q and v, for constant accelerations a and forces λ.
 
     Only the derivatives named in ``of`` are complete.
     """

@@ -172,7 +172,7 @@ def _twist_columns(loop: LoopJoint, q: Scalars) -> list[list[Any]]:
 def loop_force_derivatives(
     tree: Tree, q: Scalars, v: Scalars, friction: str | FrictionLaw
 ) -> tuple[list[list[Any]], list[list[Any]]]:
-    """Return the derivatives of the passive forces of loop joints by q (in the tangent space) and v."""
+    """Return the derivatives of the passive forces of loop joints with respect to q (in the tangent space) and v."""
     zeros = [0.0] * tree.nv
     return force_derivatives(tree, q, v, lambda q, v: with_loop_forces(tree, q, v, zeros, None, True, friction))
 
@@ -186,7 +186,7 @@ def required_force_derivatives(
     passive: bool,
     friction: str | FrictionLaw,
 ) -> tuple[list[list[Any]], list[list[Any]], list[list[Any]]]:
-    """Return the derivatives of M a + h by q (in the tangent space), v and a.
+    """Return the derivatives of M a + h with respect to q (in the tangent space), v and a.
 
     The passive forces of loop joints are subtracted if ``passive``.
     """

@@ -55,7 +55,7 @@ class DrivenOutput:
 
     @property
     def tau(self) -> np.ndarray:
-        """Forces of the drivers' motors (..., n, nv) [N·m, N]: those of `reactions`, computed at first access."""
+        """Forces of the drivers' motors (..., n, nv) [N·m, N], as in `reactions`; computed at first access."""
         return self._own_reactions.tau
 
     @public

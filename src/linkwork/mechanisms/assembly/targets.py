@@ -47,7 +47,7 @@ class FixedJoints:
     values: dict[str, np.ndarray]  # (..., nq of the joint)
 
     def put_into(self, tree: Tree, q: np.ndarray) -> np.ndarray:
-        """Return configurations with the prescribed values of the fixed joints, and those of q for the other joints.
+        """Return configurations with the fixed joints' prescribed values, and q's values for the other joints.
 
         q and the values broadcast.
         """

@@ -185,7 +185,7 @@ def _uniform(
 ) -> tuple[float, Vec3, Symmetric3]:
     """Return the mass, centre of mass and inertia about it of solids with one uniform density.
 
-    ``mass`` is that of all solids [kg]; else ``density`` [kg/m³] is used.
+    ``mass`` [kg] is the total mass; else ``density`` [kg/m³] is used.
     """
     volumes = []
     for solid in solids:

@@ -48,12 +48,12 @@ class Constructors(RobotBase):
 
     @classmethod
     def from_urdf(cls, path: str | os.PathLike[str], **options: Unpack[LoadOptions]) -> Self:
-        """Return the robot of the URDF file ``path``; the options are those of `linkwork.load`."""
+        """Return the robot of the URDF file ``path``; the options are as in `linkwork.load`."""
         return cls(read_robot(path, Options.of("from_urdf", options), "urdf"))
 
     @classmethod
     def from_urdf_string(cls, text: str | bytes, **options: Unpack[LoadOptions]) -> Self:
-        """Return the robot of a text in URDF; the options are those of `linkwork.load`."""
+        """Return the robot of a text in URDF; the options are as in `linkwork.load`."""
         return cls(read_robot_string(text, Options.of("from_urdf_string", options, without=_FILES)))
 
     @classmethod
@@ -69,7 +69,7 @@ class Constructors(RobotBase):
         """Return the robot of a compiled model of MuJoCo (`mujoco.MjModel`), or of a specification (`mujoco.MjSpec`).
 
         It reads the arrays of the model as they are, so changes of the model in Python count. ``gravity``, ``strict``
-        and ``mimic`` are those of `linkwork.load`; ``floating_base`` is by default as the model says. ``robot.report``
+        and ``mimic`` are as in `linkwork.load`; ``floating_base`` is by default as the model says. ``robot.report``
         lists what the robot does not have of the model.
 
         Raises TypeError for another type, ModelError for a model that linkwork cannot read.

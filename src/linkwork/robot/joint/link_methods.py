@@ -129,9 +129,9 @@ class LinkMethods(JointMethods):
     ) -> np.ndarray:
         """Compute ∂X_PB/∂q_k for each position coordinate k, so that Ẋ_PB = Σ_k ∂X_PB/∂q_k q̇_k.
 
-        ``parent`` and ``child`` are those of `link_transform`.  For configurations on a manifold (a quaternion), a
-        single derivative is that of the formula; only the sum along a q̇ tangent to the manifold has a physical
-        meaning.  q (..., nq) -> ``out`` (..., nq, 4, 4).
+        ``parent`` and ``child`` are as in `link_transform`.  For configurations on a manifold (a quaternion), a single
+        derivative is that of the formula; only the sum along a q̇ tangent to the manifold has a physical meaning.  q
+        (..., nq) -> ``out`` (..., nq, 4, 4).
         """
         return self._run(
             "link_transform_derivative", q, out=out, swapped=self._swapped("link_transform_derivative", child, parent)

@@ -137,7 +137,7 @@ def dof_values(
 def resistance(subject: KernelOwner, v: Any, damping: np.ndarray, friction: np.ndarray) -> np.ndarray:
     """Return the joint forces τ = −damping · v − friction · sign(v).
 
-    Arguments are checked like those of compiled functions.
+    Arguments are checked like the arguments of compiled functions.
     """
     reader = ArgumentReader(subject, "passive_torque", (Port("v", damping.shape),), ())
     if is_traced(v):

@@ -343,8 +343,8 @@ def _velocity(t: Trial) -> list[float]:
 def _residual(t: Trial) -> list[float]:
     """Return the errors of ``pose_residual`` and its rate at poses that the joint can reach.
 
-    Constraint wrenches must do no work on the residual there, and the rate of this work must be that of the pose's
-    twist. Raises ValueError if they do none either at half a revolution from a pose.
+    Constraint wrenches must do no work on the residual there, and the rate of this work must equal its power on the
+    pose's twist. Raises ValueError if they do none either at half a revolution from a pose.
     """
     if not reaches(t.type):
         return []

@@ -55,7 +55,7 @@ _NOTE_COLUMNS = 110  # characters of a line of a note in a plot
 def plot_simulation(result: Any, environment: tuple[int, ...], axes: Any, reference: Any = None) -> Any:
     """Plot joints, velocities, energies, contact forces and other records over time, one below the other.
 
-    Limits of positions and velocities are shaded; vertical lines are events; dotted lines are those of a ``reference``.
+    Limits of positions and velocities are shaded; vertical lines are events; dotted lines show a ``reference``.
     """
     robot, t = result.robot_of(environment), result.t
     targets = None if reference is None else _targets(robot, t, reference)

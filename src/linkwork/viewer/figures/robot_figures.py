@@ -255,7 +255,7 @@ def draw_robot(
 def draw_poses(axes: Any, poses: Mapping[str, np.ndarray], length: float | None = None) -> None:
     """Draw the axes of frames at poses (4, 4) by name, x red, y green and z blue; a common origin has one label.
 
-    ``length`` [m] is that of the axes, by default a share of what is drawn.
+    ``length`` [m] is the length of the axes, by default a fraction of the picture's size.
     """
     if not poses:
         return
@@ -288,7 +288,7 @@ def _checked_pose(caller: str, argument: str, value: Any) -> np.ndarray:
 def plot_poses(poses: Mapping[str, ArrayLike], *, length: float | None = None, axes: Any = None) -> Any:
     """Draw poses (4, 4) by name with matplotlib, as axes x red, y green and z blue, and return the 3D axes [m].
 
-    ``length`` [m] is that of each axis, by default a quarter of the distance between the farthest origins.
+    ``length`` [m] is the length of each axis, by default a quarter of the distance between the farthest origins.
 
     >>> import linkwork as lw
     >>> A = lw.pose((0.1, 0, 0), rpy=(0, 0, 0.5))
@@ -329,13 +329,13 @@ class PlottingMethods(RobotBase):
     ) -> Any:
         """Draw the robot in a configuration with matplotlib, and return the 3D axes [m].
 
-        ``q`` (nq,), or (..., nq) for several configurations in one plot, is the neutral configuration by default.
-        The default is within the limits if neutral is not.  The shapes are those of `Robot.show`, with fewer triangles,
+        ``q`` (nq,), or (..., nq) for several configurations in one plot, is the neutral configuration by default. The
+        default is within the limits if neutral is not.  The shapes are drawn as by `Robot.show`, with fewer triangles,
         in one ``color``.  By default it is blue, but links of skeletons and of robots that move in a plane have colours
         of their own.  Mesh files (the `mesh` extra) are searched as `linkwork.load` does, and in the folders
         ``meshes``.  If some are missing, or there are no shapes, the robot's skeleton is drawn, and a note names the
-        files.  ``frames`` are axes, x red, y green, z blue, with their names; ``scene`` by its obstacles.  ``alpha``
-        below 1 makes the colours paler.
+        files.  ``frames`` are drawn as axes, x red, y green, z blue, with their names, and a ``scene`` as its
+        obstacles.  ``alpha`` below 1 makes the colours paler.
 
         >>> import linkwork as lw
         >>> arm = lw.load("arm7")

@@ -66,11 +66,11 @@ def body_triangles(
 ) -> tuple[list[BodyTriangles], dict[str, str], list[str]]:
     """Return triangles on bodies, reasons by mesh file not read, and notes.
 
-    Rods between two bodies are on the world, where they are for these poses.
-    The shapes are those of `Robot.show` with bodies at ``poses`` (nb, 4, 4): the visual ones, the collision shapes of a
-    robot without visual ones, or the skeleton.
-    Large meshes are decimated, so that the robot has about `_MAX_TRIANGLES_OF_ROBOT`.  Mesh files are searched in the
-    folders ``meshes``, too.  The notes are about what the robot's file shows and the robot does not have.
+    Rods between two bodies are on the world, where they are for these poses. The shapes are as in `Robot.show` with
+    bodies at ``poses`` (nb, 4, 4): the visual ones, the collision shapes of a robot without visual ones, or the
+    skeleton. Large meshes are decimated, so that the robot has about `_MAX_TRIANGLES_OF_ROBOT`.  Mesh files are
+    searched in the folders ``meshes``, too.  The notes are about what the robot's file shows and the robot does not
+    have.
     """
     surfaces = SurfaceSet()
     folders = None if meshes is None else read_folders("plot: meshes", meshes)
@@ -105,7 +105,7 @@ def _drawn_triangles(surface: Surface, limit: int) -> np.ndarray:
 
 
 def _is_closed(triangles: np.ndarray, corners: np.ndarray) -> bool:
-    """Return True if each edge is that of another triangle in the opposite direction, and normals point outward."""
+    """Return True if each edge belongs to another triangle in the opposite direction, and normals point outward."""
     edges = np.stack([triangles, np.roll(triangles, -1, axis=1)], axis=-1).reshape(-1, 2)
     forward, back = (np.unique(directed, axis=0, return_counts=True) for directed in (edges, edges[:, ::-1]))
     if any(not np.array_equal(a, b) for a, b in zip(forward, back, strict=True)):
@@ -157,7 +157,7 @@ def rgb(color: Any) -> tuple[float, ...]:
 
 
 def rests_below(corners: np.ndarray) -> np.ndarray:
-    """Return (n,) shifts of triangles: those of horizontal faces are behind what stands on them."""
+    """Return (n,) shifts of triangles: horizontal faces are sorted behind what stands on them."""
     return np.where(_unit_normals(corners)[:, 2] > 1.0 - _LEVEL, _UNDER, 0.0)
 
 
@@ -217,7 +217,7 @@ def _unit_normals(corners: np.ndarray) -> np.ndarray:
 def _divided(corners: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """Return triangles without long edges, and for each the index of the triangle that it is a part of.
 
-    The depth of a large triangle is not that of its middle, by which matplotlib sorts.
+    The depth of a large triangle is not the depth of its middle, by which matplotlib sorts.
     """
     index = np.arange(len(corners))
     longest = _MAX_EDGE * float((corners.max(axis=(0, 1)) - corners.min(axis=(0, 1))).max())

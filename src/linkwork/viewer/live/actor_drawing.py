@@ -58,7 +58,7 @@ def add_surfaces(
 ) -> Any:
     """Add a surface at many poses at once (instances), and return the handle of all.
 
-    ``colors`` (n, 3) uint8 are those of the instances.
+    ``colors`` (n, 3) uint8 are the colours of the instances.
     """
     wxyzs, positions, scales = placements
     if _has_own_colors(surface):

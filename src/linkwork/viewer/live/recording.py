@@ -46,7 +46,7 @@ class Recorder:
     def document(
         self, shown: SceneDocument, robots: Sequence[int], arrow_styles: Mapping[str, tuple[Any, float]]
     ) -> SceneDocument:
-        """Return the document of all frames; ``shown`` is that of the page, whose other content is constant.
+        """Return the document of all frames; ``shown`` is the page's, whose other content is constant.
 
         ``robots`` are the indices of the actors whose configurations are recorded, in their order in the frames.
         ``arrow_styles`` are the colour and the scale of arrows by name.

@@ -212,7 +212,7 @@ def _color(k: int) -> str:
 
 
 def _range(values: np.ndarray, limits: np.ndarray) -> tuple[float, float]:
-    """Return the range of a plot: that of its values, with the limits near the values."""
+    """Return the range of a plot: the range of its values, with the limits near the values."""
     finite = values[np.isfinite(values)]
     low, high = (float(finite.min()), float(finite.max())) if finite.size else (0.0, 1.0)
     near = _NEAR * (high - low)

@@ -34,7 +34,7 @@ class View:
     `update` moves a robot.  `close` ends the page.  It also ends when the ``with`` block ends, with the last reference
     to the view, with the program, and five seconds after its window in the browser was closed.
 
-    ``document`` is what it shows, and ``port`` that of the page on 127.0.0.1.
+    ``document`` is what it shows, and ``port`` is the page's port on 127.0.0.1.
 
     >>> import linkwork as lw
     >>> arm = lw.load("arm7")
@@ -84,7 +84,7 @@ class View:
         configuration and time, and with the forces of its `linkwork.simulation.ContactSensor` as arrows.  A page shows
         at most 60 configurations a second: earlier ones are dropped, so a loop may call this at any rate.  ``robot`` is
         the name of the robot, by default the first one.  ``time`` [s] is the time of the configuration in a recording,
-        by default that of the simulator or of the clock.  A call after the page was closed has no effect.
+        by default the time of the simulator or of the clock.  A call after the page was closed has no effect.
 
         Raises ValueError for an invalid configuration, and for a recording, whose motion is fixed; UnknownNameError
         for an unknown robot.
@@ -118,7 +118,7 @@ class View:
         scale: float | None = None,
         color: tuple[float, float, float] = _FORCE_COLOR[:3],
     ) -> None:
-        """Show arrows, such as contact forces, instead of those of the same name, and return at once.
+        """Show arrows, such as contact forces, instead of the arrows of the same name, and return at once.
 
         ``points`` (k, 3) [m] are where the arrows start, and ``forces`` (k, 3) [N] their vectors, in world axes.
         ``scale`` [m/N] is the length of an arrow for each newton; by default the robot's weight has a length of 1.6

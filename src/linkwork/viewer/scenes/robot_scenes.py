@@ -244,11 +244,11 @@ def moving_scene(
     path: np.ndarray | None = None,
     caller: str = "show",
 ) -> SceneBuilder:
-    """Return a builder with a robot's motion q (T, nq), or that of several (T, n, nq), at times (T,) [s].
+    """Return a builder with a robot's motion q (T, nq), or the motion of several (T, n, nq), at times (T,) [s].
 
     ``frames`` are shown as axes, with their paths; ``ghosts`` is the number of transparent copies along the motion, the
-    last one at its end.  Plots of q, and of ``v`` if it is passed, are those of the first robot.  The paths are through
-    its configurations ``path`` (k, nq), by default q.
+    last one at its end.  Plots of q, and of ``v`` if it is passed, show the first robot.  The paths are through its
+    configurations ``path`` (k, nq), by default q.
     """
     names = read_frames(robot, caller, frames)
     count = integer(caller, "ghosts", ghosts, least=0, most=_MAX_GHOSTS)

@@ -138,8 +138,8 @@ def add_carried_objects(
 ) -> None:
     """Add the objects that the robot does not hold all the time, at ``times`` (T,) and configurations q (T, nq).
 
-    An object rests before it is picked up and after it is put down.  Before, its pose is that of the obstacle with its
-    name in the scene, otherwise that at which it is picked up.
+    An object rests before it is picked up and after it is put down.  Before it is picked up, it has the pose of the
+    obstacle with its name in the scene, or else the pose at which it is picked up.
     """
     sections, robots = trajectory.sections, _robots(trajectory)
     which = np.searchsorted([section.start for section in sections[1:]], times, side="right")

@@ -1,4 +1,4 @@
-"""Derivatives of the motions of bodies and frames, and of the wrenches on bodies, by q, v and a.
+"""Derivatives of the motions of bodies and frames, and of the wrenches on bodies, with respect to q, v and a.
 
 Along a column J of the joint that carries body k, all bodies behind it move together.  In axes that move with them,
 their twists vary by one Ψ̇ and their accelerations by Ψ̇ × V + Ψ̈, with p the parent and V_J, A_J the joint's own
@@ -188,7 +188,8 @@ def _in_branch(theirs: Rotation, ours: Rotation, w: Vec3) -> Vec3:
 def pose_derivatives(tree: Tree, q: Scalars, frame: str, relative_to: str = "world") -> list[list[list[Any]]]:
     """Return ∂X/∂q of the pose X_AB of B (``frame``) in A (4 × 4 × nv), from the Jacobian (ω; v) of B relative to A.
 
-    The derivative of the rotation R is ω × R, and that of the origin v, for each column (ω; v) in the axes of A.
+    The derivative of the rotation R is ω × R, and the derivative of the origin is v, for each column (ω; v) in the axes
+    of A.
     """
     X = pose(tree, q, frame, relative_to)
     columns = [X.rotation.T.x, X.rotation.T.y, X.rotation.T.z]

@@ -14,7 +14,7 @@ are
 
     qq:  −(H_qq + H_qa a_q + (H_qa a_q)ᵀ),      qv:  −(H_qv + H_qa a_v),      vv:  −H_vv,      qτ:  −H_qa M⁻¹
 
-and the others are zero: accelerations are affine in τ, and their derivative by τ does not depend on v.
+and the others are zero: accelerations are affine in τ, and their derivative with respect to τ does not depend on v.
 
 `ImplicitDynamics` is the derivative rule of traced accelerations: it differentiates the equation that they solve, not
 the operations of the solution.  Forward, ȧ = M⁻¹ (τ̇ − dID), where dID is the rate of the joint forces at constant a.
@@ -229,7 +229,8 @@ def _accelerations(
 def along_accelerations(H: Sequence[Matrix], first: Sequence[Matrix]) -> tuple[Matrix, ...]:
     """Return the second derivatives of weighted joint forces by q, v and τ, with accelerations that depend on these.
 
-    ``H`` are the second derivatives by q, v and a, ``first`` the derivatives of a by q, v and τ.
+    ``H`` are the second derivatives with respect to q, v and a, ``first`` the derivatives of a with respect to q, v and
+    τ.
     """
     H_qq, H_qv, H_vv, H_qa = H
     by_q, by_v, by_tau = (_product(H_qa, matrix) for matrix in first)

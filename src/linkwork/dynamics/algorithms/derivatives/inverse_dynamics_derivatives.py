@@ -6,8 +6,8 @@ I Ψ̈ + B Ψ̇, and rotates with them.  A mass at r with velocity ṙ has the a
 
     B Ψ̇ = 2 (∫ρ r × (Ψ̇_ω × ṙ); ∫ρ Ψ̇_ω × ṙ)
 
-depends on the twelve values ∫ρ ṙ rᵀ and ∫ρ ṙ.  A joint towards the world feels the whole variation.  One farther out
-feels only that of its own load, without the rotation:
+depends on the twelve values ∫ρ ṙ rᵀ and ∫ρ ṙ.  The force of a joint towards the world changes by the whole variation.
+The force of a joint farther out changes only by the variation of its own load, without the rotation:
 
     ∂τ_d/∂q_c = J_d · (I_C Ψ̈_c + B_C Ψ̇_c + J_c ×* F_C)   d before c,  of what c carries
     ∂τ_d/∂q_c = J_d · (I_C Ψ̈_c + B_C Ψ̇_c)                d after c,   of what d carries
@@ -25,8 +25,8 @@ with three sums over the bodies that c carries, F_C = Σ F_i, P_C = Σ I_i W_i a
 body's axes, relative to an inertial frame at its moving origin.  It takes two to three times the operations of inverse
 dynamics, and is differentiated again by automatic differentiation (`tangent_autodiff`).
 
-The second derivative by q is the symmetric one, ∂²/∂s∂t of f(q ⊕ (s e_i + t e_j)).  Velocities of different joints
-commute; for one joint it is the mean of both orders.
+The second derivative with respect to q is the symmetric one, ∂²/∂s∂t of f(q ⊕ (s e_i + t e_j)).  Velocities of
+different joints commute; for one joint it is the mean of both orders.
 
 Sources: Singh, Russell and Wensing, On second-order derivatives of rigid-body dynamics: theory and implementation, IEEE
 Transactions on Robotics 40, 2024; Griewank and Walther, Evaluating Derivatives, 2nd ed., SIAM 2008, chapter 5 (forward
@@ -237,7 +237,7 @@ def weighted_gradient(
     passive: bool = False,
     friction: str | FrictionLaw = DEFAULT.name,
 ) -> tuple[list[Any], list[Any], list[Any]]:
-    """Return the gradient of Σ w_i τ_i by q, in the tangent space, by v and by a."""
+    """Return the gradient of Σ w_i τ_i with respect to q, in the tangent space, by v and by a."""
     by_q, by_v, by_a = _of_joints(tree, q, v, weights, passive, friction)
     q, v, a, w = tree.split_q(q), tree.split_v(v), tree.split_v(a), tree.split_v(weights)
     if wrenches:
@@ -292,7 +292,7 @@ def _of_joints(
 
 
 def symmetric(tree: Tree, H: Matrix) -> Matrix:
-    """Return the symmetric matrix of second derivatives by q.
+    """Return the symmetric matrix of second derivatives with respect to q.
 
     For two velocities of the same joint it has the mean of both orders of differentiation.
     """
@@ -357,7 +357,8 @@ def passive_force_derivatives(
 ) -> tuple[Entries, Entries]:
     """Return the nonzero elements, as (row, column, value), of the derivatives by q and v of `added_force_of_joints`.
 
-    Derivatives by q are in its tangent space.  Force elements are left out: see `element_force_derivatives`.
+    Derivatives with respect to q are in its tangent space.  Force elements are left out: see
+    `element_force_derivatives`.
     """
 
     def of_q(q: Scalars) -> list[Any]:

@@ -56,8 +56,8 @@ def linearize(
 ) -> tuple[Matrix, Matrix]:
     """Return A (2 nv × 2 nv) and B (2 nv × nv) of the linearized dynamics Δẋ = A Δx + B Δτ of the state x = (q, v).
 
-    Changes of q are tangent vectors. With ``dt`` [s] the dynamics are those of a step of the ``integrator``, Δx⁺ = A
-    Δx + B Δτ for the next state x⁺. Raises ValueError for an integrator other than the default without ``dt``.
+    Changes of q are tangent vectors. With ``dt`` [s] the dynamics describe a step of the ``integrator``, Δx⁺ = A Δx + B
+    Δτ for the next state x⁺. Raises ValueError for an integrator other than the default without ``dt``.
     """
     system = System(tree, list(tau), wrenches, passive, free_accelerations, friction)
     return linear_system(system, q, v, dt, integrator)
@@ -80,9 +80,9 @@ def linear_system(system: System, q: Scalars, v: Scalars, dt: Scalars | None, in
 
 @dataclass(frozen=True, slots=True)
 class _VariedValues:
-    """Values and their derivatives by (q, v, τ).
+    """Values and their derivatives with respect to (q, v, τ).
 
-    The derivatives of a configuration are those of its tangent vector.
+    The derivatives of a configuration are derivatives of its tangent vector.
     """
 
     values: list[Any]
@@ -109,7 +109,7 @@ Accelerations = Callable[..., tuple[list[Any], Sequence[Matrix]]]
 class System:
     """Dynamics of a robot as the functions that an integrator's step needs.
 
-    They take and return values that carry their derivatives by (q, v, τ).
+    They take and return values that carry their derivatives with respect to (q, v, τ).
     """
 
     tree: Tree
@@ -149,7 +149,7 @@ def free_accelerations(
     passive: bool,
     friction: str | FrictionLaw = DEFAULT.name,
 ) -> tuple[list[Any], Sequence[Matrix]]:
-    """Return a (nv) of a robot without constraints, and its derivatives by q, v and τ."""
+    """Return a (nv) of a robot without constraints, and its derivatives with respect to q, v and τ."""
     h = bias_force(tree, q, v, wrenches, passive, friction)
     a = inverse_mass_matrix(tree, q, passive).applied([x - y for x, y in zip(tau, h, strict=True)])
     return a, forward_dynamics_derivatives(tree, q, v, tau, wrenches, passive, friction)

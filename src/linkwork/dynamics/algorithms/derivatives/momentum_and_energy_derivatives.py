@@ -13,10 +13,10 @@ Source: Singh, Russell and Wensing, Efficient analytical derivatives of rigid-bo
 algebra, IEEE Robotics and Automation Letters 7, 2022; Orin, Goswami and Lee, Centroidal dynamics of a humanoid robot,
 Autonomous Robots 35, 2013.
 
-Derivatives of the velocity and the acceleration of the centre of mass: for the whole robot in the world they are those
-of the linear momentum divided by the mass (`centroidal_momentum_derivatives`).  For a subtree, or relative to another
-frame, they follow by automatic differentiation (`tangent_autodiff`).  The derivative of the position is
-`center_of_mass_jacobian`, and so are those by velocities and accelerations.
+Derivatives of the velocity and the acceleration of the centre of mass: for the whole robot in the world they are the
+derivatives of the linear momentum divided by the mass (`centroidal_momentum_derivatives`).  For a subtree, or relative
+to another frame, they follow by automatic differentiation (`tangent_autodiff`).  The derivative of the position is
+`center_of_mass_jacobian`. The derivatives with respect to velocities and accelerations equal it.
 
 Source: Griewank and Walther, Evaluating Derivatives, 2nd ed., SIAM 2008, chapter 3.
 

@@ -183,7 +183,7 @@ def _blocks(
 def _columns(
     body: Body, compute: Callable[..., Scalars], as_velocity: Callable[..., Scalars], arguments: Sequence[Scalars]
 ) -> Iterator[tuple[int, int, Scalars]]:
-    """Yield (argument, k, column): the derivative of a joint's result by a velocity component.
+    """Yield (argument, k, column): the derivative of a joint's result with respect to a velocity component.
 
     It is the k-th component of the argument with this number.
     """

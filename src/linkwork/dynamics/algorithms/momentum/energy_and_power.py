@@ -11,7 +11,7 @@ Power balance:
 
     d/dt (T + U) = vᵀ τ + Σ w · V − D:      joints, external wrenches on frames with twists V, and D = −vᵀ τ_d ≥ 0
 
-with the forces τ_d of damping and dry friction; the energies are those of `energy`, with the same ``passive``.
+with the forces τ_d of damping and dry friction; the energies are as in `energy`, with the same ``passive``.
 
 Source: the work-energy theorem; Featherstone, Rigid Body Dynamics Algorithms, 2008, section 2.11 (power V · F).
 """
