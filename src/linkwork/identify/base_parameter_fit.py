@@ -133,22 +133,23 @@ def base_parameters(
 ) -> BaseParameterFit:
     """Estimate base parameters β from measured joint forces, Y_b β = τ, by weighted least squares.
 
-    `Robot.base_parameters` explains them.  q (..., nq), v, a, tau (..., nv) are samples, such as (samples, nq) or
-    (motions, samples, nq).  Measured wrenches on frames are passed as ``wrenches``, in the axes of ``expressed_in``
-    (see `Robot.inverse_dynamics`); for a free base τ is zero, or the force that supports it.
+    `Robot.base_parameters` explains base parameters.  q (..., nq), v, a, tau (..., nv) are samples, such as (samples,
+    nq) or (motions, samples, nq).  Measured wrenches on frames are passed as ``wrenches``, in the axes of
+    ``expressed_in`` (see `Robot.inverse_dynamics`); for a free base τ is zero, or the force that supports it.
 
-    ``weights`` (nv,) are 1 / σ of the joint forces' noise, as relative values, or a dict by joint; zero, or a missing
-    key, is a force that was not measured.  By default they are computed from the residuals, with one σ for each force,
-    until they converge.  Covariances hold if residuals of different samples are independent; filtered signals have
-    fewer independent samples than samples.
+    ``weights`` (nv,), or a dict by joint, are relative values of 1 / σ, with the noise σ of each joint force; zero, or
+    a missing key, means that the force was not measured.  By default they are computed from the residuals, with one σ
+    for each force, until they converge.  Covariances hold if residuals of different samples are independent; filtered
+    signals have fewer independent samples than samples.
 
-    ``passive`` also estimates parameters of joints: True, or some of "armature", "damping", "friction" and "stiffness";
-    ``friction`` is the law.  ``bodies`` names those whose parameters are estimated, by default all.  Other parameters
-    have the robot's values.  ``passive=[]`` estimates no parameters of joints, and their forces have the robot's
-    values.  ``passive=False`` ignores these forces; so does the default, with a warning if the robot has such forces.
+    ``passive`` also estimates parameters of joints: True, or some of "armature", "damping", "friction" and
+    "stiffness"; ``friction`` is the friction law.  ``bodies`` names the bodies whose parameters are estimated, by
+    default all.  Other parameters have the robot's values.  ``passive=[]`` estimates no parameters of joints; passive
+    forces then have the robot's values.  ``passive=False`` ignores passive forces; so does the default, with a warning
+    if the robot has such forces.
 
-    ``held_out`` is the share of the first dimension, from its end, that is not used in the estimate but for the errors
-    in ``held_out`` of the result; or the indices of these samples.  It is one block because neighbours in time are
+    ``held_out`` is the fraction at the end of the first dimension, or the indices in it, of samples that are not used
+    in the estimate; the result's ``held_out`` has their errors.  They are one block because samples near in time are
     similar.
 
     Raises ValueError if measurements do not determine a base parameter, which it names, if weights are to be computed

@@ -1,17 +1,17 @@
 """Convex fit of inertias: minimise |A (π; y) − b|² / 2 + Σ D(P, P_0) / s² over consistent π and nonnegative y.
 
-In log-Cholesky coordinates this is an unconstrained nonlinear least-squares problem.  In π it is convex, since A (π; y)
-− b is linear and D is convex in P; so there is one minimum, also in those coordinates.  Steps are straight in π:
-directions that measurements determine well can stay while the others move; in curved coordinates such steps have to be
-short.  In the step coordinates s below, Newton's step is the solution of a linear least-squares problem with rows A
-dπ/ds and 1 / s.
+In log-Cholesky coordinates this is an unconstrained nonlinear least-squares problem.  In π it is convex, since A (π;
+y) − b is linear and D is convex in P; so there is one minimum, in log-Cholesky coordinates, too.  Steps are straight
+in π. So a step can change poorly determined combinations of π without changing well determined ones; in curved
+coordinates such steps would have to be short.  In the step coordinates s below, Newton's step is the solution of a
+linear least-squares problem with rows A dπ/ds and 1 / s.
 
 The noise is initially so large that measurements and prior have equal weight, and is then reduced, as interior-point
 methods follow the central path.
 
 Source: Boyd and Vandenberghe, Convex Optimization, sections 9.5 and 11.2.
 
-Inertias are deformations of the robot's own, by Cholesky factors, with a divergence from the original.
+Estimated inertias are deformations of the robot's inertias by Cholesky factors, with a divergence from the original.
 
 A body's pseudo-inertia P_0 = U_0 U_0ᵀ becomes P = U Uᵀ with U = U_0 L, L upper triangular with a positive diagonal, as
 in log-Cholesky coordinates: these are exactly the positive definite P.  L = 1 is the robot's own body; otherwise its
@@ -79,7 +79,7 @@ class ConvexProblem:
         return np.concatenate([parameters_of_factors(self.U @ L).ravel(), y])
 
     def rates(self, L: np.ndarray, count: int) -> np.ndarray:
-        """Return the derivative (10 n + k, 10 n + k) of (π; y) by the bodies' steps s (10 n) and by y (k).
+        """Return the derivative (10 n + k, 10 n + k) of (π; y) in the bodies' steps s (10 n) and in y (k).
 
         A step s changes a body's pseudo-inertia U Uᵀ to U (1 + S) Uᵀ, where S is the symmetric matrix of s (see
         `symmetric`).
@@ -147,9 +147,9 @@ class ConvexProblem:
     def _line_search(
         self, L: np.ndarray, y: np.ndarray, s: np.ndarray, y_full: np.ndarray, decrement: float, noise: float
     ) -> tuple[np.ndarray, np.ndarray]:
-        """Return L and y after part of a step, which leaves inertias consistent and decreases the value.
+        """Return L and y after a fraction of a step with consistent inertias and a smaller objective.
 
-        The part is halved until it does so.
+        The fraction is halved until both hold.
         """
         S = symmetric(s.reshape(-1, 10))
         least = float(np.linalg.eigvalsh(S).min(initial=0.0))

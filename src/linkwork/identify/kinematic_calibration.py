@@ -2,11 +2,11 @@
 
 The error of a sample is the difference from the robot's pose to the measured one (as in `linkwork.pose_difference`).
 The unknowns x are offsets of placements, of joint zeros and of the base.  The derivative is exact, by differentiation
-of the kernel.  As for inertial parameters, a rank analysis of the derivative at random configurations finds which x are
-identifiable: an offset along the axis of a hinge, for example, may as well belong to the joint before or after it.
-Columns that are sums of earlier ones stay at zero.  More columns are dependent to first order where axes meet or are
-parallel, so the analysis is repeated at the estimate; columns that become identifiable there are added if errors
-decrease.
+of the kernel.  As for inertial parameters, a rank analysis of the derivative at random configurations determines which
+x are identifiable.  For example, an offset along the axis of a hinge has the same effect as an offset of the joint
+before or after it.  Offsets whose columns are combinations of earlier columns stay zero.  Where axes meet or are
+parallel, more columns are dependent to first order, so the analysis is repeated at the estimate.  Offsets that become
+identifiable are added if errors decrease.
 
 Sources: Hollerbach and Wampler, The calibration index and taxonomy for robot kinematic calibration methods, Int. J.
 Robotics Research 15, 1996; Mooring, Roth and Driels, Fundamentals of Manipulator Calibration, 1991.
@@ -117,12 +117,12 @@ def placements(
     A name with ``*``, ``?`` or ``[`` is a pattern that stands for all matching names. ``"placement"`` alone stands for
     the placements of all moving joints, ``"zero"`` for the zeros of all joints that follow no other.
 
-    An offset that poses cannot distinguish from earlier ones in the list is not estimated and stays zero; its effect is
-    part of the earlier ones. `PlacementFit.identifiable` lists these groups. ``weights`` are the relative values of 1 /
-    σ for the six (or three) components of a pose error; by default they are computed from the residuals. ``held_out``
-    is the share of the samples, from their end, that only serves to test the estimate, or the indices of such samples.
-    ``max_iterations`` bounds the steps of the search. ``progress`` shows a bar on standard error, or is a function of a
-    `linkwork.Progress`, in iterations.
+    An offset that poses cannot distinguish from earlier offsets in the list is not estimated and stays zero; its
+    effect is part of the earlier offsets. `PlacementFit.identifiable` lists these groups. ``weights`` are the relative
+    values of 1 / σ for the six (or three) components of a pose error; by default they are computed from the residuals.
+    ``held_out`` is the fraction of samples, at their end, that are used only to test the estimate, or the indices of
+    such samples. ``max_iterations`` bounds the steps of the search. ``progress`` shows a bar on standard error, or is
+    a function of a `linkwork.Progress`, in iterations.
 
     >>> import numpy as np
     >>> import linkwork as lw

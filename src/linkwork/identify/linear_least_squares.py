@@ -117,7 +117,7 @@ class LinearFit:
 
     @property
     def condition(self) -> float:
-        """Condition number: the largest by the smallest singular value; infinite if a direction is not determined."""
+        """Condition number, largest/smallest singular value; infinite for an undetermined direction."""
         if self.unobservable.shape[1] or not len(self.values):
             return np.inf if len(self.values) else 1.0
         return float(self.values[0] / self.values[-1])

@@ -81,7 +81,7 @@ class HeldOut:
 
     Joint forces have nv components [N·m, N], poses six [rad, m], positions three [m].
 
-    ``error`` is that of the estimate, and ``nominal_error`` that of the robot before it.
+    ``error`` is the error of the estimate, and ``nominal_error`` the error of the original robot.
     """
 
     samples: int
@@ -171,7 +171,11 @@ def read_array(caller: str, robot: Robot, name: str, value: Any) -> np.ndarray:
 
 
 def split(caller: str, held_out: Any, leading: tuple[int, ...]) -> np.ndarray:
-    """Return a mask (n,) of held-out samples: the last share of the first dimension, or given indices in it."""
+    """Return a mask (n,) of held-out samples, where n is the product of ``leading``.
+
+    ``held_out`` is the fraction at the end of the first dimension, or indices or a mask of the first dimension.  None
+    holds out no sample.  Raises ValueError.
+    """
     count = leading[0]
     mask = np.zeros(count, dtype=bool)
     expected = f"{caller}: held_out: expected a fraction >= 0 and < 1, or indices in the first dimension ({count})"
@@ -201,7 +205,7 @@ def split(caller: str, held_out: Any, leading: tuple[int, ...]) -> np.ndarray:
 def joint_weights(caller: str, robot: Robot, weights: Any) -> np.ndarray | None:
     """Return the weight 1 / σ of each joint force (nv,), 0 if it is not measured.
 
-    None, if weights are to be computed from residuals.  Raises ValueError.
+    The result is None if weights are to be computed from residuals.  Raises ValueError.
     """
     if weights is None:
         return None
@@ -250,11 +254,11 @@ def differentiate(robot: Robot, t: ArrayLike, q: Array, *, cutoff: float, order:
     t (n,) [s] are equal time steps, q (n, nq) are positions of the ``robot``, and the ``cutoff`` is in [Hz].
     Velocities are central differences of fourth order in the tangent space (`Robot.difference` from a sample to two
     before and two after it), for all joint types; accelerations are those of the filtered velocities.  For a sine of
-    frequency f, velocities are too small by the share (2π f h)⁴ / 30, with the time step h, and accelerations by twice
-    that: 0.06 % at 5 Hz and 100 samples a second, besides the filter's own loss.  The filter is a Butterworth filter of
-    an ``order``, run forward and backward.  If a joint's configuration is plain coordinates, with v their rates, q is
-    filtered too; otherwise it is unchanged.  Joint forces should be filtered in the same way: `low_pass`.  The first
-    and last few periods of the cutoff are less accurate: leave them out.
+    frequency f and a time step h, the relative error of velocities is −(2π f h)⁴ / 30, and that of accelerations is
+    twice as large: 0.06 % at 5 Hz and 100 samples a second, in addition to the filter's loss.  The filter is a
+    Butterworth filter of an ``order``, run forward and backward.  If a joint's configuration is plain coordinates,
+    with v their rates, q is filtered too; otherwise it is unchanged.  Joint forces should be filtered in the same way:
+    `low_pass`.  The first and last few periods of the cutoff are less accurate: leave them out.
 
     Needs SciPy: ``pip install "linkwork[identify]"``.  Raises ValueError for unequal time steps, for angles that jump
     by more than half a revolution between samples, as wrapped angles do, and for a cutoff that is not below half the
@@ -283,8 +287,8 @@ def differentiate(robot: Robot, t: ArrayLike, q: Array, *, cutoff: float, order:
 def _rates(x: np.ndarray, step: float, difference: Callable[[np.ndarray, np.ndarray], Any]) -> np.ndarray:
     """Return the rates of samples: (8 (x₊₁ − x₋₁) − (x₊₂ − x₋₂)) / (12 h), where − is a difference from the sample.
 
-    The rate of a sine of angular frequency ω is too small by the share (ω h)⁴ / 30, that of the second sample from each
-    end by (ω h)² / 6.  At the ends it is the difference to the next sample.
+    For a sine of angular frequency ω, the relative error of the rate is −(ω h)⁴ / 30, and −(ω h)² / 6 at the second
+    sample from each end.  At the ends the rate is the difference quotient to the next sample.
     """
     ahead = [np.asarray(difference(x[:-k], x[k:])) for k in (1, 2)]
     behind = [np.asarray(difference(x[k:], x[:-k])) for k in (1, 2)]

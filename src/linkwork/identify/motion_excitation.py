@@ -104,12 +104,12 @@ def exciting_trajectory(
 ) -> ExcitingTrajectory:
     """Return a periodic motion that excites the base parameters well, by a search over random motions.
 
-    The motion of the ``robot`` repeats after the ``period`` [s] and has ``num_harmonics`` sines and cosines. The result
-    is the same for the same ``seed``.  ``lower``, ``upper`` (nv,) [rad, m] and ``velocity`` (nv,) [rad/s, m/s] are
-    limits, a number or an array, by default the joints' own (without limits: a revolution or 2π m, 2 rad/s or m/s);
-    ``acceleration`` likewise [rad/s², m/s²].  All hold at all times.  ``weights``, ``passive``, ``friction`` and
-    ``bodies`` are those of `excitation`.  ``num_trials`` is the number of motions that are evaluated.  Collisions are
-    not checked.  ``progress`` shows a bar on standard error, or is a function of a `linkwork.Progress`, in trials.
+    The motion of the ``robot`` repeats after the ``period`` [s] and has ``num_harmonics`` sines and cosines. The
+    result is the same for the same ``seed``.  ``lower``, ``upper`` (nv,) [rad, m] and ``velocity`` (nv,) [rad/s, m/s]
+    are limits, a number or an array, by default the joints' own (without limits: a revolution or 2π m, 2 rad/s or
+    m/s); ``acceleration`` likewise [rad/s², m/s²].  All hold at all times.  ``weights``, ``passive``, ``friction`` and
+    ``bodies`` are as in `excitation`.  ``num_trials`` is the number of motions that are evaluated.  Collisions are not
+    checked.  ``progress`` shows a bar on standard error, or is a function of a `linkwork.Progress`, in trials.
 
     >>> import linkwork as lw
     >>> motion = lw.identify.exciting_trajectory(lw.load("double_pendulum"), num_trials=50)
@@ -211,8 +211,8 @@ class _Limits:
     def within(self, x: np.ndarray, period: float) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """Return the center (nv,), and the sine and cosine coefficients (nv, K), of a motion within the limits.
 
-        They follow from free values (nv, 1 + 2 K). Each joint's coefficients are scaled until the first limit is
-        reached.
+        The result is computed from unconstrained values x (nv, 1 + 2 K). Each joint's coefficients are scaled until
+        the first limit is reached.
         """
         count = (x.shape[1] - 1) // 2
         order = np.arange(1, count + 1)
@@ -238,7 +238,7 @@ class _Limits:
 
 
 def _derivative_bound(sines: np.ndarray, cosines: np.ndarray, period: float, order: int) -> np.ndarray:
-    """Return a bound (nv,) at all times of the derivative of the velocity of an ``order``."""
+    """Return a bound (nv,), at all times, of the ``order``-th derivative of the velocity."""
     rate = 2.0 * np.pi / period * np.arange(1, sines.shape[1] + 1)
     result: np.ndarray = (np.hypot(sines, cosines) * rate**order).sum(axis=1)
     return result

@@ -1,4 +1,4 @@
-"""Selection of estimated parameters: those of some bodies and some kinds in joints; the others are known."""
+"""Selection of estimated parameters: of some bodies, and of some kinds in joints; all others are known."""
 
 from __future__ import annotations
 
@@ -57,8 +57,8 @@ def columns_of(
 ) -> Columns:
     """Return the selection of the parameters of the bodies, and of the ``passive`` kinds in joints.
 
-    Without any kind, passive forces of joints have the robot's values; with False they are ignored, with None also,
-    with a warning. Raises UnknownNameError and ValueError.
+    If ``passive`` is empty, passive forces of joints have the robot's values. If it is False, they are ignored; None
+    ignores them with a warning. Raises UnknownNameError and ValueError.
     """
     if len(robot.constraints):
         raise ValueError(

@@ -141,14 +141,14 @@ def inertias(
 ) -> InertiaFit:
     """Estimate physically consistent inertias from measured joint forces: all ten parameters of each body.
 
-    The samples q, v, a, tau, ``weights``, ``wrenches``, ``expressed_in`` and ``held_out`` are those of
-    `base_parameters`, as are options of the model.  Mass, center of mass and moments of each body are estimated
-    together, such that they are physically consistent, with nonnegative armature, damping, friction and stiffness of
-    joints. ``spread`` is the expected relative deviation of inertias from the robot's: 0.5 is 50 %.  Parameters that
-    measurements do not determine stay near the robot's; see `InertiaFit.identifiable`.  A body without mass, or without
-    extent (a point, a rod), is unchanged.  So are parameters of a follower joint that forces do not distinguish from
-    its master's: see `InertiaFit.unchanged`.  ``max_iterations`` bounds the steps.  ``progress`` shows a bar on
-    standard error, or is a function of a `linkwork.Progress`, in steps.
+    The samples q, v, a, tau, ``weights``, ``wrenches``, ``expressed_in``, ``held_out`` and options of the model are as
+    in `base_parameters`.  Mass, center of mass and moments of each body are estimated together, such that they are
+    physically consistent, with nonnegative armature, damping, friction and stiffness of joints. ``spread`` is the
+    expected relative deviation of inertias from the robot's: 0.5 is 50 %.  Parameters that measurements do not
+    determine stay near the robot's; see `InertiaFit.identifiable`.  A body without mass, or without extent (a point, a
+    rod), is unchanged.  So are parameters of a follower joint that forces do not distinguish from its master's: see
+    `InertiaFit.unchanged`.  ``max_iterations`` bounds the steps.  ``progress`` shows a bar on standard error, or is a
+    function of a `linkwork.Progress`, in steps.
 
     The covariance is that of measurements and prior together; joint parameters at their bound are fixed there.
 
@@ -296,8 +296,8 @@ def with_deformed_bodies(robot: Robot, maps: Mapping[int, np.ndarray]) -> Robot:
 def with_joint_parameters(robot: Robot, names: Sequence[str], values: Sequence[float]) -> Robot:
     """Return the robot with new values of joint parameters, named as in `Robot.parameter_names`: ``"elbow.damping"``.
 
-    If a joint's damping and friction do not act, and one of them is named, all act, and those that are not named are
-    zero. Static friction is raised to a larger friction.
+    If a joint's damping and friction do not act and ``names`` has one of these parameters, all of them act; parameters
+    without a value in ``values`` are zero. Static friction is raised to a larger friction.
     """
     new_values = dict(zip(names, values, strict=True))
     for i in robot.tree.order:

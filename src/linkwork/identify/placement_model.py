@@ -139,7 +139,7 @@ class PlacementModel:
         return compile(error_of_pose, q=(robot.nq,), measured=self.shape, x=(len(self.names),))
 
     def errors(self, q: np.ndarray, measured: np.ndarray, x: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """Return the errors of poses (n, rows) [rad, m] for offsets x (k,), and their derivatives by x (n, rows, k).
+        """Return the errors of poses (n, rows) [rad, m] for offsets x (k,), and the derivatives in x (n, rows, k).
 
         ``rows`` is six for poses and three for positions.
         """
@@ -188,7 +188,7 @@ class PlacementModel:
         max_iterations: int,
         report: Reporter,
     ) -> PlacementDescent:
-        """Return the result of Gauss–Newton steps from x on those offsets that are identifiable there.
+        """Return the result of Gauss–Newton steps from x, in the offsets that are identifiable at x.
 
         A step is halved if it would increase the errors.
         """

@@ -96,7 +96,7 @@ def _complete(caller: str, robot: Any, task: Task, state: TaskState) -> Task:
 
 
 def _constraint_tasks(robot: Any, user_tasks: Sequence[Task], velocities: bool) -> list[Task]:
-    """Return tasks for the robot's own constraints that are not among the given tasks."""
+    """Return tasks for the robot's own constraints that are not among the user's tasks."""
     stated = [task.constraint for task in user_tasks if isinstance(task, ConstraintTask) and task.hard]
     result = []
     for constraint in robot.tree.constraints:
@@ -139,8 +139,8 @@ def _refuse_rigid_pair(caller: str, robot: Any, task: Task) -> None:
 def wide_rows(tasks: tuple[Task, ...], tolerances: np.ndarray, wide: np.ndarray, value: Any) -> WideRows:
     """Return the errors whose finite tolerances widen the set of solutions, in groups whose norm is bounded.
 
-    ``tolerances`` are those of all errors, ``wide`` are `wide_tolerances`, and ``value`` is what tolerances are read
-    from; None for the tasks' own values.
+    ``tolerances`` are the tolerances of all errors, ``wide`` is the result of `wide_tolerances`, and ``value`` is the
+    argument from which tolerances are read; None means the tasks' own tolerances.
     """
     tolerances = tolerances / wide
     if not (np.isfinite(tolerances) & (tolerances > 1.0 / math.sqrt(3.0))).any():
@@ -169,8 +169,8 @@ def wide_tolerances(tree: Tree, tasks: Iterable[Task]) -> np.ndarray:
 def freed(tasks: tuple[Task, ...], tolerances: np.ndarray, wide: WideRows, solver: str) -> tuple[Task, ...]:
     """Return the tasks, in which `Task.freed` replaces each task with free errors.
 
-    An error is free if its tolerance is infinite, or if it is alone in a group of ``wide``.  For solvers that treat
-    wide tolerances as ranges, all errors in ``wide`` are free.  ``tolerances`` has an entry for each error of all
+    An error is free if its tolerance is infinite, or if it is the only error in a group of ``wide``.  For solvers that
+    treat wide tolerances as ranges, all errors in ``wide`` are free.  ``tolerances`` has an entry for each error of all
     tasks.
     """
     free = np.isinf(tolerances)
@@ -215,8 +215,8 @@ def refuse_locked_beyond_limits(
 def mid_range(robot: Any, lower: np.ndarray, upper: np.ndarray) -> np.ndarray:
     """Return the middle of the limits.
 
-    Coordinates with one finite limit are 0 or, if 0 is outside, at the limit.  Coordinates without limits are neutral,
-    and so are those that together have length 1.
+    Coordinates with one finite limit are 0 or, if 0 is outside, at the limit.  Coordinates without limits and unit
+    quaternions are neutral.
     """
     q = np.array(robot.neutral(), dtype=float)
     both = np.isfinite(lower) & np.isfinite(upper)
@@ -232,8 +232,8 @@ def mid_range(robot: Any, lower: np.ndarray, upper: np.ndarray) -> np.ndarray:
 def read_tolerances(caller: str, tasks: Sequence[Task], value: Any) -> np.ndarray:
     """Return the tolerances of all errors.
 
-    ``value`` is one number for each task's remaining angle and distance, or one number per error.  Tolerances of the
-    robot's own constraints may be omitted.
+    ``value`` is one number that bounds each task's remaining angle and distance, or an array with a number for each
+    error.  Tolerances of the robot's own constraints may be omitted.
     """
     own_excluded = [task for task in tasks if not task.own]
     count, total = (sum(len(task.component_names) for task in counted) for counted in (own_excluded, tasks))
@@ -313,8 +313,9 @@ def unknown_target(problem: Any, kind: str, name: str) -> UnknownNameError:
 def read_targets(problem: TargetOwner, targets: Mapping[str, Any]) -> dict[str, np.ndarray]:
     """Return the target of each task that takes one, as arrays by task name; a task's own target is the default.
 
-    ``targets={...}``, a dict, stands for its entries, unless a task has that name.  Raises UnknownNameError for names
-    that no task has, and ValueError for missing targets and wrong shapes, and for a target passed twice.
+    An argument ``targets``, a dict by task name, means its entries, unless a task is named "targets".  Raises
+    UnknownNameError for names that no task has, and ValueError for missing targets and wrong shapes, and for a target
+    passed twice.
     """
     several = targets.get("targets")
     if isinstance(several, Mapping) and "targets" not in problem.shapes:

@@ -47,7 +47,7 @@ class IKBranches:
     no solution, coincides with an earlier branch, or is outside the limits.  Where it has no solution, its q is the
     nearest one that the closed-form equations permit.
 
-    ``orientation_error`` [rad] and ``position_error`` [m] are the distances of its pose from the target.
+    ``orientation_error`` [rad] and ``position_error`` [m] are the distances of each branch's pose from the target.
     """
 
     q: np.ndarray  # (..., 8, nq)
@@ -150,10 +150,10 @@ class ClosedForm(metaclass=WithForeignNames):
     ) -> IKBranches:
         """Compute all configurations with the frame at X_target, its pose in ``relative_to``.
 
-        X_target (..., 4, 4) [1, m] -> q (..., 8, nq) [rad], valid (..., 8).  They reach it within 1e-9 rad and 1e-9 of
-        the arm's length, usually to rounding.  Joints outside the arm keep their positions of ``q_init`` (..., nq), by
-        default `Robot.neutral`.  Each joint takes the revolution nearest to ``q_init``; with ``position_limits``, the
-        nearest one within its limits.  A branch without such a revolution is not valid.
+        X_target (..., 4, 4) [1, m] -> q (..., 8, nq) [rad], valid (..., 8).  The frame reaches X_target within 1e-9
+        rad and 1e-9 of the arm's length, usually to rounding.  Joints outside the arm keep their positions in
+        ``q_init`` (..., nq), by default `Robot.neutral`.  Each joint takes the revolution nearest to ``q_init``; with
+        ``position_limits``, the nearest one within its limits.  A branch without such a revolution is not valid.
 
         Seven axes leave one angle open (`redundant`).  ``elbow`` (...) is the angle of the elbow about the line from
         shoulder to wrist [rad], 0 on the side to which the first axis points.  ``locked`` (...) is the angle of the
@@ -184,7 +184,7 @@ class ClosedForm(metaclass=WithForeignNames):
         return IKBranches(q, np.asarray(valid) > 0.5, orientation_error, position_error)
 
     def nearest_branch(self, X_target: np.ndarray, q: np.ndarray) -> np.ndarray:
-        """Return the branch (..., nq) within limits nearest to q, for six axes; q itself if there is none.
+        """Return the valid branch (..., nq) within limits nearest to q, for six axes; q without such a branch.
 
         X_target (..., 4, 4) and q (..., nq) are plain arrays and are not checked.
         """
@@ -246,10 +246,10 @@ class ClosedForm(metaclass=WithForeignNames):
         )
 
     def _redundant_input(self, elbow: Any, locked: Any, q_init: np.ndarray, free: bool) -> np.ndarray | None:
-        """Return the redundant angle [rad]: that of the arguments, or by default that of ``q_init``.
+        """Return the redundant angle [rad]: the argument's, or by default the angle at ``q_init``.
 
-        None for an arm without redundancy.  ``free`` clips the default angle of a locked joint to its limits.  Raises
-        ValueError for an angle that the arm does not have.
+        The result is None for an arm without redundancy.  ``free`` clips the default angle of a locked joint to its
+        limits.  Raises ValueError for an angle that the arm does not have.
         """
         for name, value, has in (
             ("elbow", elbow, self.redundant == ELBOW),

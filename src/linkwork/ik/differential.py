@@ -51,8 +51,8 @@ class DifferentialIK:
     ``robot.ik_problem(tasks).differential(dt)`` builds one, or this constructor.  `velocity` accepts arguments of any
     kind and returns a result with diagnostics.  `step` takes plain arrays and returns the velocity alone.
 
-    ``motion_limits``, ``gain``, ``time_constant``, ``damping`` and ``locked`` are those of `Robot.velocity_for`.
-    ``caller`` begins messages.
+    ``motion_limits``, ``gain``, ``time_constant``, ``damping`` and ``locked`` are options of `Robot.velocity_for`.
+    Error messages begin with ``caller``.
     """
 
     _has_time = True  # False for steps along a path without time, whose constraints do not drift
@@ -174,7 +174,7 @@ class DifferentialIK:
     def step(self, q: np.ndarray, *targets: np.ndarray, v_last: np.ndarray | None = None) -> np.ndarray:
         """Compute the velocity (nv,) at q (nq,) for targets in task order: plain arrays.
 
-        ``v_last`` (nv,) is the velocity of the step before, for limits of acceleration.
+        ``v_last`` (nv,) is the velocity of the previous step, for limits of acceleration.
         """
         before, prepared = self._start(v_last)
         v, diagnostics = self.kernel(q, before, *prepared, *targets)

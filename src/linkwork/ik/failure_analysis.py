@@ -11,11 +11,12 @@ In this order, and only when it is requested:
    tasks that remain are the conflict that searches found.  The status is "infeasible" if it is proved that two of the
    tasks contradict each other, else "not_found".
 
-Only proofs and solutions that were found give a status other than "not_found": a failed search proves nothing.
+A status other than "not_found" requires a proof or a computed solution: a failed search proves nothing.
 
-Before all of these, a task whose errors are NaN at every configuration tried is "not_finite".  A state is a
-"local_minimum" if a longer search from the same start does not improve it although another start finds a solution.  A
-state with satisfied hard tasks is one, too, if its soft tasks have a nonzero cost at the best of all starts.
+Before these analyses, a state is "not_finite" if a task's errors are NaN at every configuration that was tried.  A
+state is a "local_minimum" if a longer search from the same start does not improve it, although another start leads to a
+solution.  A state with satisfied hard tasks is a "local_minimum", too, if its soft tasks have a nonzero cost at the
+best of all starts.
 
 Searches run in the kernel of the original solve where possible: an infinite tolerance removes a task.
 
@@ -344,7 +345,7 @@ def analyse_failures(
     """Return the reason of each failed state.
 
     ``q`` and ``q_init`` are (F, nq), targets (F, ...), ``tolerances`` and ``errors`` (F, rows).  ``diagnostics`` are
-    the kernel's, by name.
+    the kernel's diagnostics by name.
     """
     failures = _Failures(problem, q, targets, tolerances, diagnostics, q_init, errors)
     failures.prove()
@@ -404,7 +405,7 @@ def aligned(problem: ProblemView, q: np.ndarray) -> tuple[tuple[str, str], ...]:
 def compromise_multipliers(J: np.ndarray, e: np.ndarray) -> np.ndarray | None:
     """Return the λ nearest to e with Jᵀ λ = 0 and λᵀ e > 0: no small motion removes the errors e.
 
-    None if e is zero or not finite, or if the search did not reach a compromise.
+    The result is None if e is zero or not finite, or if the search did not reach a compromise.
     """
     if not (np.isfinite(J).all() and np.isfinite(e).all() and e.any()):
         return None

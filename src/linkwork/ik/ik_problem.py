@@ -70,8 +70,8 @@ class IKProblem:
 
     ``robot.ik_problem(tasks)`` builds one.  `solve` computes configurations for one target or a batch of targets.
 
-    ``solver``, ``position_limits``, ``locked``, ``max_iterations`` and ``num_starts`` are those of `Robot.ik_problem`.
-    ``tolerance`` replaces those of the tasks, and ``caller`` begins messages.
+    ``solver``, ``position_limits``, ``locked``, ``max_iterations`` and ``num_starts`` are options of
+    `Robot.ik_problem`. ``tolerance`` replaces the tolerances of the tasks.  Error messages begin with ``caller``.
     """
 
     _options = ("solver", "position_limits", "locked", "max_iterations", "num_starts")  # of `Robot.ik_problem`
@@ -205,8 +205,8 @@ class IKProblem:
     ) -> IKResult:
         """Solve for configurations that satisfy the tasks, for one target or a batch.
 
-        Targets are keyword arguments named after the tasks, or a dict ``targets=`` by these names.  Their shapes are
-        the tasks', with leading dimensions that broadcast with those of ``q_init``.
+        Targets are keyword arguments named after the tasks, or a dict ``targets=`` by these names.  A target has the
+        shape of its task, with leading dimensions that broadcast with those of ``q_init``.
 
         ``q_init`` (..., nq): initial guess, clipped to the position limits; default: the middle of the limits.  If the
         search from it fails, it is repeated from a fixed sequence of starts that covers the limits.
@@ -341,7 +341,7 @@ class IKProblem:
     def velocity(self, q: Any, dt: float, *, v_last: Any = None, **targets: Any) -> VelocityResult:
         """Compute the velocity at q (..., nq) that moves the tasks towards their targets in one time step ``dt`` [s].
 
-        ``v_last`` (..., nv), the velocity of the step before, and ``targets`` are as in `Robot.velocity_for`.
+        ``v_last`` (..., nv), the velocity of the previous step, and ``targets`` are as in `Robot.velocity_for`.
         """
         known = self._steps_of_time.get(dt)
         if known is None:
@@ -361,7 +361,7 @@ class IKProblem:
         return result.errors, result.rows
 
     def _with(self, tasks: tuple[Task, ...], wide: WideRows) -> IKProblem:
-        """Return a copy of the problem with other wide tolerances and tasks of the same names, targets and errors."""
+        """Return a copy of the problem with other wide tolerances, and tasks of the same names, targets and errors."""
         result = copy.copy(self)
         result.__dict__ = {key: x for key, x in self.__dict__.items() if key not in _OF_TASKS}
         result.tasks, result.wide = tasks, wide

@@ -1,7 +1,8 @@
 """Proofs that limits prevent every solution of an IK problem, and that two of its tasks contradict each other.
 
-Limits are proved to prevent all solutions of a six-axis arm by its closed form, which has all configurations of a pose,
-and those of a joint task by its target.  Two tasks are contradictory if they require different values of one quantity.
+For a six-axis arm, the closed form has all configurations of a pose; if each exceeds a limit, limits prevent every
+solution.  For a joint task, its target proves it.  Two tasks are contradictory if they require different values of one
+quantity.
 """
 
 from __future__ import annotations
@@ -99,7 +100,7 @@ def _required(task: Task, target: np.ndarray, tolerances: np.ndarray) -> dict[ob
 
 
 def _apart(a: np.ndarray, b: np.ndarray) -> float:
-    """Return the distance of two values; of two rotations, the angle between them."""
+    """Return the distance of two values, or the angle between two rotations."""
     if a.ndim == 2:
         return float(np.arccos(np.clip(0.5 * (np.trace(a.T @ b) - 1.0), -1.0, 1.0)))
     return float(np.linalg.norm(a - b))

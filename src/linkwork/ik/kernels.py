@@ -151,9 +151,10 @@ def solver_kernel(
 
 
 def _wound_as(tree: Tree, tasks: Sequence[Task], bounded: frozenset[int], q_init: Scalars, q: Scalars) -> list[Any]:
-    """Return the configuration with the poses of q whose angles and quaternions are nearest to ``q_init``.
+    """Return the configuration with the same poses as q, with angles and quaternions nearest to ``q_init``.
 
-    Full revolutions are removed from angles without limits, and quaternions have the sign of the nearer one.
+    Full revolutions are removed from angles without limits, and each quaternion has the sign that is nearer to
+    ``q_init``.
     """
     result, counted = list(q), counted_joints(tree, tasks)
     for n in np.flatnonzero(periodic_coordinates(tree, counted).in_q).tolist():
@@ -214,7 +215,7 @@ def _largest(stack: Stack, errors: Scalars) -> list[Any]:
 def rotation_defect(task: Task, target: Scalars) -> Any:
     """Return the deviation of a target from a pose or rotation; infinite for values that are not finite.
 
-    It sums the magnitudes of RᵀR − 1, det R − 1 and the last row's deviation.
+    The deviation is the sum of the magnitudes of RᵀR − 1, det R − 1 and the last row's deviation.
     """
     kind = task.target_of.kind if task.target_of is not None else ""
     defect: Any = 0.0

@@ -45,27 +45,23 @@ class InverseKinematicsMethods(RobotBase):
         """Compute configurations at which a frame has a pose, within limits; one pose or a batch.
 
         ``X_target``: pose (..., 4, 4) of ``frame`` in ``relative_to``, or position (..., 3) of its origin [m].  With a
-        position the orientation is free.
-        ``q_init`` (..., nq): initial guess; default: the middle of the limits.  If the search from it fails, it is
-        repeated from a fixed sequence of starts.
-        ``nearest_to`` (..., nq): return the configuration nearest to this one of all that have the pose, by the sum of
-        squared joint motions [rad, m], as far as several starts find it.  Joints without limits, or with a range above
-        a revolution, take the shorter direction.
-        ``posture`` (..., nq): among the configurations with the pose, keep the joints near this one.  The result is a
-        local minimum, found from where the pose is first reached.  It excludes ``nearest_to`` and
-        ``num_solutions``.
-        ``position_tolerance`` [m], ``orientation_tolerance`` [rad]: permitted distance and angle, a number or one each
-        for x, y and z, infinite for a free coordinate.  Tolerances above 1e-3 widen the set of solutions; the first
-        start of a search aims at the target itself.
-        ``axes``: axes of the errors: those of the ``"frame"`` itself, of its ``"target"``, of the ``"reference"`` that
-        it is relative to, or of a frame by name.
-        ``position_limits``: the joints' limits by default; (lower, upper), or a dict of such pairs by joint, in
-        addition to them; or False for none.
-        ``locked``: joints that keep their positions of ``q_init``.
-        ``time_limit`` [s]: for a single state.  ``max_iterations`` bounds the iterations.
-        ``num_solutions``: number of solutions, on a leading axis, nearest to ``q_init`` first.  They differ by more
-        than full revolutions and small motions: the branches of a six-axis arm, or configurations far apart of a
-        redundant robot.  If there are fewer, the remaining entries have ``success`` False.
+        position the orientation is free. ``q_init`` (..., nq): initial guess; default: the middle of the limits.  If
+        the search from ``q_init`` fails, it is repeated from a fixed sequence of starts. ``nearest_to`` (..., nq): a
+        reference configuration.  Of all configurations with the pose, the nearest one that several starts find is
+        returned; the distance is the sum of squared joint motions [rad, m].  Joints without limits, or with a range
+        above a revolution, take the shorter direction. ``posture`` (..., nq): a configuration near which joints stay,
+        among all configurations with the pose.  The result is a local minimum; its search starts where the pose is
+        first reached.  This option excludes ``nearest_to`` and ``num_solutions``. ``position_tolerance`` [m],
+        ``orientation_tolerance`` [rad]: permitted distance and angle, a number or three numbers for x, y and z,
+        infinite for a free coordinate.  Tolerances above 1e-3 widen the set of solutions; the first start of a search
+        aims at the target itself. ``axes``: axes of the errors: ``"frame"`` for the frame's own axes, ``"target"`` for
+        the target's, ``"reference"`` for those of ``relative_to``, or the name of a frame. ``position_limits``: by
+        default the joints' limits; (lower, upper), or a dict of such pairs by joint, adds further limits; False
+        ignores all limits. ``locked``: joints that keep their positions in ``q_init``. ``time_limit`` [s]: for a
+        single state. ``max_iterations`` bounds the iterations. ``num_solutions``: number of solutions, on a leading
+        axis, nearest to ``q_init`` first.  They differ by more than full revolutions and small motions: the branches
+        of a six-axis arm, or configurations far apart of a redundant robot.  If there are fewer, the remaining entries
+        have ``success`` False.
 
         In a compiled function, arrays and the robot's parameters may be symbols.  The result is then ``q``, ``success``
         (1 or 0) and ``iterations``, and q is differentiated by the implicit-function theorem.
@@ -177,7 +173,8 @@ class InverseKinematicsMethods(RobotBase):
     ) -> ik.IKProblem:
         """Build a reusable IK problem from hard and soft tasks and constraints.
 
-        ``solver``, ``position_limits`` and ``locked`` are those of `inverse_kinematics`.
+        ``solver`` is a method's name; "auto" chooses by the tasks.  ``position_limits`` and ``locked`` are as in
+        `inverse_kinematics`.
         ``problem.solve(q_init, hand=X, ...)`` takes targets by task name.  ``max_iterations`` bounds the iterations of
         a search.
         ``num_starts`` bounds the starts of a problem with soft tasks, whose search ends at the first start that
@@ -210,7 +207,7 @@ class InverseKinematicsMethods(RobotBase):
     ) -> ik.VelocityResult:
         """Compute the velocity that moves tasks towards their targets in one time step, within limits.
 
-        It is the solution of a quadratic program, for one state or a batch.
+        The velocity is the solution of a quadratic program, for one state or a batch.
 
         ``q`` (..., nq): current configuration.  Targets are passed by task name.
         ``dt`` [s]: time step; the next configuration is ``integrate(q, v * dt)``.
@@ -293,12 +290,12 @@ class ClosedFormMethods(RobotBase):
         """Return the closed form of the inverse kinematics of a frame, or None for an arm without one.
 
         The joints from ``relative_to`` to the frame must be six or seven revolute joints without couplings.  Six axes
-        have a closed form if three neighbours intersect in one point or are parallel.  Seven axes have one if the first
-        three and the last three each intersect in a point; the elbow angle is then an input.  They also have one if a
-        joint at one end is locked (``locked``) and the other six axes have one.  Lengths and angles count as zero
-        within 1e-5 of the arm's length, or rad; the resulting error is removed by a final refinement.  Constraints of
-        the robot are ignored.  Arms with sliding joints or fewer joints, such as a SCARA, have none:
-        `inverse_kinematics` with ``num_solutions=2`` computes both elbows.
+        have a closed form if three neighbouring axes intersect in one point or are parallel.  Seven axes have a closed
+        form if the first three axes and the last three each intersect in a point; the elbow angle is then an input.
+        They also have one if a joint at an end is locked (``locked``) and the other six axes have a closed form.
+        Lengths and angles count as zero within 1e-5 of the arm's length, or rad; the resulting error is removed by a
+        final refinement.  Constraints of the robot are ignored.  Arms with sliding joints or fewer joints, such as a
+        SCARA, have no closed form: `inverse_kinematics` with ``num_solutions=2`` computes both elbow branches.
 
         >>> import linkwork as lw
         >>> arm = lw.load("arm6").closed_form("tool")

@@ -6,7 +6,7 @@ call of the kernel, with a few iterations each.  Solutions that differ only by f
 once, and the one nearest to the initial guess is returned.  If there are more than requested, the nearest ones are
 returned; for a redundant robot, each next solution is the farthest from all previous ones.
 
-Continued searches run with all iterations where few have not sufficed, and until a deadline.
+Continued searches run with all iterations where a few iterations were not enough, and until a deadline.
 """
 
 from __future__ import annotations
@@ -138,7 +138,7 @@ def _branches(
 
 
 def _coordinate_scales(problem: ProblemView) -> tuple[np.ndarray, np.ndarray]:
-    """Return for each coordinate of q whether full revolutions are equivalent (1 or 0), and its scale factor."""
+    """Return for each coordinate of q 1 if full revolutions are equivalent, else 0, and its scale factor."""
     tree = problem.robot.tree
     periodic = periodic_coordinates(tree, counted_joints(tree, problem.tasks)).in_q.astype(float)
     scale = np.ones(tree.nq)
@@ -192,8 +192,8 @@ def _select_solutions(
 ) -> list[int]:
     """Return the indices of at most n distinct solutions among the searches that are ``done``.
 
-    They are the nearest ones to the initial guess; with ``spread``, each next one is the farthest from all previous
-    ones.  They are sorted by their ``distances`` from the initial guess.
+    The solutions are the nearest to the initial guess; with ``spread``, each next solution is the farthest from all
+    previous ones.  They are sorted by their ``distances`` from the initial guess.
     """
     left = [int(k) for k in np.argsort(distances, kind="stable") if done[k]]
     result: list[int] = []

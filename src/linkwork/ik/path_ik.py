@@ -1,8 +1,8 @@
 """Inverse kinematics along a path of targets: each search starts from the previous solution, and jumps are reported.
 
 A search from the previous solution takes few iterations.  If it fails or jumps, the path between the two targets is
-bisected repeatedly.  A solution that is reached in small steps is not a jump, however far it is.  If bisection fails as
-well, other starts are tried and the nearest solution is taken: the robot is reconfigured there.
+bisected repeatedly.  A solution that is reached in small steps is not a jump, however far it is.  If bisection also
+fails, other starts are tried, and the nearest solution is used: the robot is reconfigured at this target.
 
 A robot with velocity constraints, for example on wheels, moves by steps of differential IK that satisfy them
 (`RollingSteps`) and is never reconfigured.  A target that such steps do not reach counts as not reached.
@@ -312,12 +312,12 @@ class IKPathResult(Shown, Result):
         title: str | None = None,
         **output: Unpack[Output],
     ) -> Any:
-        """Show the robot at the targets, ``rate`` of them a second, with the paths of the frames of the tasks.
+        """Show the robot at ``rate`` targets a second, with the paths of the tasks' frames.
 
         All paths of a batch are shown together.  ``ghosts`` is the number of transparent copies along the first path,
-        by default 6 in a picture without ``time``, else 0.  ``scene`` is shown by its obstacles.  ``meshes`` are
-        folders of mesh files, and ``title`` is that of the page.  Returns the `linkwork.viewer.View` of a live page, or
-        the path of a file; see `Robot.show` for the output and the errors.
+        by default 6 in a picture without ``time``, else 0.  The obstacles of ``scene`` are shown.  ``meshes`` are
+        folders of mesh files, and ``title`` is the title of the page.  Returns the `linkwork.viewer.View` of a live
+        page, or the path of a file; see `Robot.show` for the output and the errors.
         """
         return show(
             self, output, rate=rate, scene=scene, ghosts=ghost_count(ghosts, output), meshes=meshes, title=title

@@ -12,7 +12,7 @@ For two links with a joint between them, whose ends are a and b relative to c_i,
 
 has a maximum and a minimum over the range of q_i.  The maximum is below the sum of the lengths, and the minimum is
 above zero.  Prismatic joints add the travel of their range.  If all axes are parallel, only prismatic joints move the
-frame along them, and this direction is never rotated.
+frame along the axes, and no joint rotates this direction.
 """
 
 from __future__ import annotations
@@ -45,10 +45,10 @@ class UnreachableCertificate(ReturnedValue):
     ``kind`` is "far", "near" (too near to a point, which lies in a hole of the workspace), "aside" (off along the
     common direction of all axes, along which no joint moves the frame) or "turned" (a direction that no joint
     rotates).  ``distance`` is the value that the target requires, and ``bound`` the largest or smallest attainable
-    one [m, rad].  Lengths are those of the frame; if its position alone could be reached, they are those of the last
-    rotating ``joint``, whose position follows from the target's position and orientation.  ``point`` is the point from
-    which it is measured, or the direction, in the frame that the target is relative to.  ``within_limits`` is True if
-    the bound depends on joint limits.
+    value [m, rad]. Distances are those of the frame's origin.  If the frame could reach its position alone, they are
+    distances of the last rotating ``joint``, whose position follows from the target's position and orientation.
+    ``point`` is the point from which the distance is measured, or the direction, in the frame that the target is
+    relative to.  ``within_limits`` is True if the bound depends on joint limits.
     """
 
     kind: str

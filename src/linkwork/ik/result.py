@@ -31,9 +31,9 @@ _INDEX = {name: k for k, name in enumerate(DIAGNOSTICS)}
 class IKResult(Shown, Result, metaclass=WithForeignNames):
     """Result of inverse kinematics, for one state or a batch.
 
-    ``success`` says whether a configuration satisfies the hard tasks.  Where it is False, ``q`` is the best
-    configuration met, ``status`` gives the reason, and ``explain`` describes it in a sentence.  Every q is within the
-    position limits.  Soft tasks need not be satisfied: ``soft_cost``, ``soft_position_error`` and
+    ``success`` is True if a configuration satisfies the hard tasks.  Where it is False, ``q`` is the best
+    configuration of the search, ``status`` gives the reason, and ``explain`` describes it in a sentence.  Every q is
+    within the position limits.  Soft tasks need not be satisfied: ``soft_cost``, ``soft_position_error`` and
     ``soft_orientation_error`` measure what remains, and ``status`` is then "local_minimum".
     """
 
@@ -178,9 +178,9 @@ class IKResult(Shown, Result, metaclass=WithForeignNames):
         - "solved".
         - "local_minimum": hard tasks are satisfied, soft ones are not, and no start found a lower cost (``success`` is
           True); or the gradient of the error is zero although another start succeeds.
-        - "at_limits": it is proved that no solution is within position limits; without them there is one.
+        - "at_limits": it is proved that no solution is within position limits; without limits there is a solution.
         - "out_of_reach": a bound proves that no solution exists.
-        - "not_found": no start found a solution within limits, and nothing proves that there is none.
+        - "not_found": no start led to a solution within limits, without a proof that there is no solution.
           ``blocking_limits`` are the limits that a solution without limits exceeds, if a search found one.
         - "infeasible": it is proved that two hard tasks contradict each other.
         - "singular": the search stopped at a singular configuration, and another start finds a solution.
@@ -203,7 +203,8 @@ class IKResult(Shown, Result, metaclass=WithForeignNames):
     def blocking_limits(self) -> Any:
         """Joints that exceed their limits in a solution without position limits; a tuple, or an array of tuples.
 
-        Other solutions may exceed other limits, or none: only the status "at_limits" is a proof that there are none.
+        Other solutions may exceed other limits, or no limit: only the status "at_limits" proves that no solution is
+        within limits.
         """
         return self._of_each("limits", ())
 
@@ -267,7 +268,7 @@ class IKResult(Shown, Result, metaclass=WithForeignNames):
         return self._reason_cache
 
     def _minima(self, diagnostics: np.ndarray) -> dict[int, Reason]:
-        """Return a reason for each state with satisfied hard tasks and unsatisfied soft ones: "local_minimum"."""
+        """Return the reason "local_minimum" for each state with satisfied hard tasks and unsatisfied soft tasks."""
         problem, soft = self.problem, self.problem.soft
         if not soft.any:
             return {}
@@ -315,11 +316,11 @@ class IKResult(Shown, Result, metaclass=WithForeignNames):
         the input: twists (rotation; translation) for poses and rotation vectors for rotations, both in their own axes;
         velocities for configurations; the components themselves for everything else.
 
-        The solution moves by the smallest step that keeps the hard tasks satisfied, which is exact where they determine
-        all joints.  The nearest configuration moves as its optimality conditions require
-        (`linkwork.ik.traced_ik`).  Soft tasks are ignored.  Joints at limits stay there.  Where no
-        derivative exists (at singularities, for failed states, and on the far side of a limit that is only touched),
-        the values are finite but not meaningful.
+        The solution moves by the smallest step that keeps the hard tasks satisfied.  The derivative is exact where the
+        hard tasks determine all joints.  The nearest configuration moves as its optimality conditions require
+        (`linkwork.ik.traced_ik`).  Soft tasks are ignored.  Joints at limits stay there.  Where no derivative exists
+        (at singularities, for failed states, and on the far side of a limit that is only touched), the values are
+        finite but not meaningful.
 
         Raises ValueError for an input that the solution does not depend on.
         """
@@ -339,9 +340,9 @@ class IKResult(Shown, Result, metaclass=WithForeignNames):
         """Show the configurations with the frames of the tasks, their targets, and lines of the remaining errors.
 
         All states of a batch are shown together, at most 1000.  ``initial`` adds transparent copies in the initial
-        guesses, and ``scene`` its obstacles.  ``meshes`` are folders of mesh files, and ``title`` is that of the page.
-        Returns the `linkwork.viewer.View` of a live page, or the path of a file; see `Robot.show` for the output and
-        the errors.
+        guesses; the obstacles of ``scene`` are shown.  ``meshes`` are folders of mesh files, and ``title`` is the
+        title of the page. Returns the `linkwork.viewer.View` of a live page, or the path of a file; see `Robot.show`
+        for the output and the errors.
         """
         return show(self, output, initial=initial, scene=scene, meshes=meshes, title=title)
 

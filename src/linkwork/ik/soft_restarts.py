@@ -2,9 +2,9 @@
 
 A descent ends in a local minimum of ½ Σ (w e)².  If soft tasks have a remaining cost there, further descents begin at
 the sequence of starts, several at a time, until the cost is zero or the maximum number of starts is reached.  If there
-are more residual components than velocities, a cost of zero is not expected.  Then, unless a number is requested, fewer
-starts are used, and the search ends when the lowest cost has been reached `_AGREE` times.  Among equal costs the first
-is returned, which is the nearest to the initial guess.
+are more residual components than velocities, a cost of zero is not expected.  Then, unless the user sets a number of
+starts, fewer starts are used, and the search ends when the lowest cost has been reached `_AGREE` times.  Among equal
+costs the first result is returned, whose start is nearest to the initial guess.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ _DONE, _ITERATIONS, _RESTARTS, _REACHED = (DIAGNOSTICS.index(x) for x in ("done"
 
 
 class SoftResiduals:
-    """Residual components of the soft tasks: their cost, and whether they are within tolerance."""
+    """Residual components of the soft tasks: their cost, and a test that they are within tolerance."""
 
     def __init__(self, problem: ProblemView) -> None:
         tasks = problem.tasks

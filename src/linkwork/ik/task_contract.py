@@ -1,4 +1,4 @@
-"""`check_task`: check a task of a robot against the contract of `Task`.
+"""`check_task` checks that a task meets the requirements of `Task`, on a robot.
 
 The task is evaluated on floats at random configurations.  The references are finite differences on the configuration
 manifold, and the compiled kernel of `Robot.ik_problem`.
@@ -36,7 +36,7 @@ _STATES = 4
 
 @public
 def check_task(task: Task, robot: Any, *, target: Any = None, seed: int | np.random.Generator = 0) -> ContractReport:
-    """Check a task of a robot, for example a user-defined one, against the contract of `linkwork.ik.Task`.
+    """Check that a task, for example a user-defined one, meets the requirements of `linkwork.ik.Task`.
 
     The task is evaluated at random configurations.  ``target`` is its target; default: the task's own, or a random one
     of its kind.  ``seed`` seeds the random numbers.  The report prints as a table;
@@ -172,7 +172,7 @@ def _errors(t: _Trial) -> list[float]:
 def _jacobian(t: _Trial) -> list[float]:
     """Return the error of the exact Jacobian relative to differences, for each configuration.
 
-    For a velocity task it returns the largest error instead, which must be zero.
+    For a velocity task the largest error is returned instead, which must be zero.
     """
     if t.task.of_velocity:
         return [float(np.abs(t.errors(q)).max(initial=0.0)) for q in t.q]

@@ -5,8 +5,8 @@ solution q with e(q, p) = 0 moves with p by the smallest step that preserves it,
 
     δq = −J⁺ e_p δp,
 
-exact where J is square and regular.  For a redundant robot it is one of many, as is the solution itself.  The nearest
-configuration to q₀ satisfies ∇½‖q ⊖ q₀‖² + Jᵀλ = 0 and e = 0:
+which is exact where J is square and regular.  For a redundant robot this step is one of many, like the solution
+itself.  The nearest configuration to q₀ satisfies ∇½‖q ⊖ q₀‖² + Jᵀλ = 0 and e = 0:
 
     ( K  Jᵀ ) ( δq )       ( ∇_p δp )
     ( J  0  ) ( δλ )  =  − ( e_p δp ),      K = ∂/∂q (∇½‖q ⊖ q₀‖² + Jᵀλ),
@@ -161,8 +161,8 @@ def _read_parameter(problem: ProblemView, by: str) -> Parameter | None:
 def _derivative_kernel(problem: ProblemView, by: str, parameter: Parameter | None) -> Kernel:
     """Return the kernel of the derivative (nv, n) of solutions with respect to an input ``by``.
 
-    The input is a target, the reference configuration or a robot parameter; the derivative is by its tangent vector
-    (n), at zero displacement.
+    The input is a target, the reference configuration or a robot parameter; the derivative is with respect to the
+    input's tangent vector (n), at zero displacement.
     """
     robot_tree, tasks, locked_dofs, solver = problem.robot.tree, problem.tasks, problem.locked_dofs, problem.solver
     shapes, limited = problem.shapes, frozenset(problem.bounded.values())
@@ -267,7 +267,7 @@ def _constant(values: Scalars) -> list[Any]:
 def differentiable_solution(stack: Stack, q: Scalars, box: LimitBox, near: Scalars | None = None) -> list[Any]:
     """Return the solution q unchanged, with derivatives by the implicit-function theorem attached.
 
-    They are derivatives with respect to the targets, the reference configuration ``near`` and the robot's parameters.
+    The derivatives are with respect to the targets, the reference configuration ``near`` and the robot's parameters.
     """
     if not all(x.__class__ in (Symbol, float) for x in q) or all(x.__class__ is float for x in q):
         return list(q)

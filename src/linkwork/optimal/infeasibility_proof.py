@@ -1,14 +1,15 @@
 """Proofs of infeasibility: the constraints of a problem cannot hold together near a path (Farkas certificates).
 
-Let r be the scaled violations at a path, positive above an upper bound, negative below a lower one and zero elsewhere,
-and J their Jacobian.  Every step d that satisfies all constraints, linearised at the path, has
+Let r be the scaled violations at a path: positive above an upper bound, negative below a lower bound, zero elsewhere.
+Let J be the Jacobian of r.  Every step d that satisfies all constraints, linearised at the path, has
 
     rᵀ (r + J d) ≤ 0,    hence    max |d| ≥ rᵀ r / Σ |Jᵀ r|,
 
-so r are Farkas multipliers, and no such step is shorter than this *reach*.  If the reach is large relative to the path,
-and violations no longer decrease, the path is a stationary point of the violations.  For linear constraints this proves
-that they cannot hold within the reach.  The Levenberg-Marquardt method minimises ½ rᵀ r from the end of a search,
-without costs.  A path that satisfies all constraints refutes the claim, also the initial path of the search.
+so r are Farkas multipliers, and each such step is at least as long as this bound, the *reach*.  If the reach is large
+relative to the path, and violations no longer decrease, the path is a stationary point of the violations.  For linear
+constraints this proves that they cannot hold within the reach.  The Levenberg-Marquardt method minimises ½ rᵀ r from
+the end of a search, without costs.  If a path satisfies all constraints, even the initial path of the search, there is
+no proof.
 
 Source: Nocedal and Wright, Numerical Optimization, 2nd ed., 2006, sections 10.3 and 12.9.
 """
@@ -56,7 +57,7 @@ class ConflictProof:
 def conflict_of(
     reach: float, everywhere: Array, alone: Array, violations: dict[str, float], pressing: tuple[str, ...] = ()
 ) -> ConflictProof | None:
-    """Return the proof with these multipliers, scaled to the maximum 1; None if they are all zero or not finite."""
+    """Return the proof with multipliers scaled to maximum 1; None if all are zero or some are not finite."""
     largest = float(np.abs(np.concatenate([np.ravel(everywhere), alone])).max(initial=0.0))
     if not (0.0 < largest < np.inf and violations):
         return None
@@ -155,9 +156,9 @@ class _Search:
         )
 
     def _range(self, point: Mapping[str, Array]) -> float:
-        """Return the largest coordinate distance of a path from the first configuration of the result, in units.
+        """Return the largest distance of a coordinate from its value in the first configuration of the result.
 
-        The path of the result counts as well.
+        It is taken over ``point`` and the path of the result, in the units of unknowns.
         """
         robot, q = self.prepared.problem.robot, point["q"]
         away = robot.difference(self.point["q"][:1], np.concatenate([self.point["q"], q])) / self.program.units
@@ -218,7 +219,7 @@ class _Search:
         return np.concatenate([unit.ravel(), p])
 
     def _free(self, point: Mapping[str, Array], gradient: Array) -> Array:
-        """Return a mask of the free unknowns: all but parameters at a bound that blocks a decrease."""
+        """Return a mask of the free unknowns: all except parameters at a bound that blocks a decrease."""
         free = np.ones(len(gradient), dtype=bool)
         if "p" in point:
             p, last = point["p"], gradient[len(gradient) - self.program.many :]

@@ -1,4 +1,4 @@
-"""Initial guesses of path searches: several together, their comparison, and restarts of failed searches."""
+"""Initial guesses of path searches: batches of guesses, their comparison, and restarts of failed searches."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def resting_guess(robot: Any, q: np.ndarray, count: int) -> np.ndarray:
 def guesses(problem: Any, first: np.ndarray, ends: np.ndarray, started: bool) -> np.ndarray:
     """Return initial guesses (..., 1 + others, T, nq): the path ``first``, and smooth paths to each of the ``ends``.
 
-    The smooth paths lead from its first configuration to the configurations ``ends`` (others, nq).
+    The smooth paths lead from the first configuration of ``first`` to the configurations ``ends`` (others, nq).
     """
     robot, T, count = problem.robot, problem.num_steps, 1 + len(ends)
     paths = np.repeat(first[..., None, :, :], count, axis=-3)
@@ -55,8 +55,9 @@ def best_entries(x: np.ndarray, best: np.ndarray) -> np.ndarray:
 def stop_inferior(scalars: np.ndarray, iterations: int) -> np.ndarray:
     """Return the scalars of searches (..., guesses, scalars), with inferior searches stopped.
 
-    Once a guess of a problem is solved, others continue while their merit is lower than that of the best, and for at
-    most twice the iterations of the first solved one.  So the outcome depends only on the problem itself.
+    Once a guess of a problem is solved, another guess continues while its merit is lower than that of the best solved
+    guess, for at most twice the iterations of the first solved guess.  So the outcome depends only on the problem
+    itself.
     """
     status = scalars[..., _STATUS]
     solved = status == SOLVED
@@ -110,7 +111,7 @@ class RestartedGuesses:
     def final(self, state: dict[str, np.ndarray]) -> dict[str, np.ndarray]:
         """Return the final state of all guesses.
 
-        A guess that was restarted without success has its least violated path.
+        For a guess that was restarted without success, the least violated path is returned.
         """
         if not self._ended:
             return state

@@ -1,9 +1,10 @@
 """IPOPT for trajectory problems, through CasADi: the reference for the other solvers.
 
-It replaces the kernel of the path search: from the state of a search to its final state.  The path is a nonlinear
-program of CasADi with exact sparse derivatives.  Each feature is traced once, in a window of symbols, as a
-`casadi.Function` that is called at its steps.  Configurations are q̄_t ⊕ x_t with the initial guess q̄ and unknowns x_t,
-so they stay on the joints' manifolds.  Inputs of a call are parameters of the program.
+`solve_by_ipopt` has the interface of the kernel of the built-in path solver: it takes the state of a search and
+returns the final state.  The path is a nonlinear program of CasADi with exact sparse derivatives.  Each feature is
+traced once, in a window of symbols, as a `casadi.Function` that is called at its steps.  Configurations are q̄_t ⊕ x_t
+with the initial guess q̄ and unknowns x_t, so they stay on the joints' manifolds.  Values that vary by call (the
+kernel's inputs) are parameters of the CasADi program.
 """
 
 from __future__ import annotations
@@ -63,7 +64,7 @@ def solve_by_ipopt(
 
 
 def _with_parameter_values(program: PathProgram, arrays: Mapping[str, Array]) -> PathProgram:
-    """Return the program with the values that a call has for the robot's parameters, as constants."""
+    """Return the program with the call's values of the robot's parameters as constants."""
     if not program.robot_parameters:
         return program
     values = {p: arrays[name].tolist() for p, name in inputs_of(program.robot_parameters).items()}
@@ -91,7 +92,8 @@ def _state(program: PathProgram, result: NonlinearResult, tolerances: Array) -> 
 def _solve(program: PathProgram, inputs: PathInputs, guess: PathPoint, max_iterations: int) -> NonlinearResult:
     """Return the solution of a trajectory problem by IPOPT in CasADi, from an initial guess.
 
-    It uses exact sparse derivatives.  CasADi's programs are cached by features and the steps at which these apply.
+    Derivatives are exact and sparse.  CasADi programs are cached; the key is the features and the steps of each
+    feature.
 
     Raises ImportError if CasADi is not installed, and ValueError for a feature without a counterpart in CasADi.
     """
@@ -107,8 +109,8 @@ def _solve(program: PathProgram, inputs: PathInputs, guess: PathPoint, max_itera
 class NonlinearResult(NamedTuple):
     """Result of IPOPT: the path, its cost, multipliers, violations and status.
 
-    ``multipliers`` (T, components) are those of the scaled components, and ``violations`` the largest ones, both by
-    index of the constraint.
+    ``multipliers`` (T, components) belong to the scaled components, and ``violations`` are the largest violations;
+    both are dicts by index of the constraint.
     """
 
     point: PathPoint
@@ -241,7 +243,7 @@ class NonlinearPath:
 
 
 def weights_of(program: PathProgram, inputs: PathInputs) -> Array:
-    """Return the weights (T, E) of E terms by step; a term of a single step has weight 1 there and 0 elsewhere."""
+    """Return the weights (T, E) of E terms in T steps; a term of a single step has weight 1 only at this step."""
     weights = np.zeros((program.steps, len(program.terms)))
     for k, term in enumerate(program.terms):
         if term.at is None:

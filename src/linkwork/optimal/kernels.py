@@ -76,7 +76,7 @@ def state_shapes(program: PathProgram) -> dict[str, tuple[int, ...]]:
 
 
 def path_inputs(program: PathProgram, arrays: dict[str, Any]) -> PathInputs:
-    """Return the inputs of a call as a tuple, from arrays by name; those that are missing are zero or empty."""
+    """Return the inputs of a call as a tuple, from arrays by name; missing inputs are zero or empty."""
     T, free = program.steps, program.durations
     empty = np.zeros(0)
     rates = np.zeros((free,) if program.uniform else (T, free))
@@ -122,8 +122,8 @@ def duals_of(program: PathProgram, arrays: dict[str, Any]) -> Duals:
 def search_kernel(program: PathProgram) -> Kernel:
     """Return the kernel that continues a search for a number of iterations.
 
-    Its inputs are the state of the search, the inputs of a call, tolerances (1 + constraints,) and the largest number
-    of iterations, ``budget`` ().
+    The kernel's inputs are the state of the search, the inputs of a call, tolerances (1 + constraints,) and ``budget``
+    (), the maximum number of iterations.
     """
     return _kernels.get(program, lambda: _compiled(program))
 
@@ -173,7 +173,7 @@ def value_kernel(program: PathProgram) -> Kernel:
 def slope_kernel(program: PathProgram) -> Kernel:
     """Return the kernel of Σ |∂c/∂unknown| for each feature value c, in the shapes of `value_kernel`.
 
-    The sum is finite if and only if all derivatives are.
+    The sum is finite if and only if all derivatives are finite.
     """
     return _value_kernels.get((program, "derivative_sizes"), lambda: _compiled_values(program, "derivative_sizes"))
 

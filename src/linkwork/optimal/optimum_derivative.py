@@ -1,4 +1,4 @@
-"""Derivatives of optimal paths by inputs of their problem, by the implicit function theorem."""
+"""Derivatives of optimal paths with respect to inputs of the problem, by the implicit function theorem."""
 
 from __future__ import annotations
 
@@ -50,10 +50,10 @@ _USED_STATE = ("q", "u", "p", "everywhere", "alone", "penalties")
 
 
 class PathDerivative(NamedTuple):
-    """Derivatives of an optimal path, its variables and its parameters, by the n values of an input.
+    """Derivatives of an optimal path, its variables and its parameters, in the n values of an input.
 
-    Derivatives of the path are tangent vectors (..., T, nv, n). Motions by "ilqr" and "shooting" also have those of
-    velocities (..., T, nv, n) and of motor forces (..., T, m, n).
+    Derivatives of the path are tangent vectors (..., T, nv, n). Motions by "ilqr" and "shooting" also have derivatives
+    of velocities (..., T, nv, n) and of motor forces (..., T, m, n).
     """
 
     q: np.ndarray
@@ -67,7 +67,7 @@ class PathDerivative(NamedTuple):
 
 
 def path_derivative(result: Any, by: str) -> PathDerivative:
-    """Return the derivative of a path by one of its inputs: see `OptimalResult.derivative`."""
+    """Return the derivative of a path with respect to an input: see `OptimalResult.derivative`."""
     prepared = result._prepared
     program: PathProgram = prepared.program
     state, arrays = result._state, result._inputs
@@ -125,7 +125,7 @@ def optima(result: Any) -> np.ndarray:
 
 
 def value_of_call(program: PathProgram, inputs: Mapping[str, np.ndarray], parameter: Parameter) -> np.ndarray:
-    """Return the value that a robot's parameter has in a call, flattened (..., size)."""
+    """Return the value of a robot's parameter in a call, flattened to (..., size)."""
     ports = inputs_of(program.robot_parameters)
     if parameter in ports:
         return inputs[ports[parameter]]
@@ -247,11 +247,10 @@ def _slopes(prepared: Any, by: str, parameter: Parameter | None) -> Kernel:
 
 
 def by_all_steps(x: np.ndarray, of_steps: Sequence[int], steps: tuple[int, ...]) -> np.ndarray:
-    """Return derivatives by the targets of all ``steps``, (len(of_steps), ..., len(steps) · n).
+    """Return derivatives in the targets of all ``steps``, (len(of_steps), ..., len(steps) · n).
 
-    ``x`` (len(of_steps), ..., n) has, for each step of ``of_steps``, the derivative by the n values of this step's
-    target.
-    Derivatives by the targets of other steps are zero.
+    ``x`` (len(of_steps), ..., n) has, for each step of ``of_steps``, the derivative with respect to the n values of
+    this step's target.  Derivatives with respect to the targets of other steps are zero.
     """
     if not steps:
         return x
@@ -279,7 +278,7 @@ def _solution_derivative(
     """Return the derivative dx/dθ (unknowns, n) of the optimum of one problem, by dense linear algebra.
 
     The unknowns are those of all steps, then the parameters. For a target per step, θ are the values of all ``steps``,
-    step by step, and ``slopes`` are the derivatives by each step's own values.
+    step by step, and ``slopes`` are the derivatives with respect to each step's own values.
     """
     T, m, width, many = program.steps, program.depth, program.width, program.many
     count, size = T * width + many, (m + 1) * width + many
@@ -302,7 +301,7 @@ def _solution_derivative(
         return columns, used
 
     def add_active(t: int, k: int, J: np.ndarray, c: np.ndarray, forces: np.ndarray, where: Any) -> None:
-        """Append the Jacobian's rows of a constraint's active components, with their derivatives by θ."""
+        """Append the Jacobian rows of a constraint's active components, with the derivatives in θ."""
         term = program.terms[k]
         columns, used = where
         equal = term.kind == "equality" and not term.bounded
@@ -367,7 +366,7 @@ def _solution_derivative(
 def _least_norm_solution(K: np.ndarray, right: np.ndarray) -> np.ndarray:
     """Return the solution of least norm of symmetric equations with undetermined directions.
 
-    The rank is that of the equilibrated matrix, whose rows have the maximum 1: units of forces and lengths differ.
+    The rank is determined after scaling the rows to maximum 1, because units of forces and lengths differ.
     """
     d = np.ones(len(K))
     for _ in range(_EQUILIBRATIONS):

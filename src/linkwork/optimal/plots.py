@@ -1,4 +1,4 @@
-"""Plots of optimal paths over time: configurations with shaded limits, and the values of features."""
+"""Plots of optimal paths against time: configurations with shaded limits, and the values of features."""
 
 from __future__ import annotations
 
@@ -15,9 +15,10 @@ _FEW = 3  # values that are drawn as points, too
 
 
 def plot_result(result: Any, axes: Any, index: Any) -> Any:
-    """Plot configurations over time, and below them the values of each feature at its steps; return the axes.
+    """Plot configurations against time, and below them the values of each feature at its steps.
 
-    The limits of positions are shaded.  Components that are named like coordinates have the colours of these.
+    Return the axes.  Regions beyond position limits are shaded.  A component that has the name of a coordinate has the
+    coordinate's colour.
     """
     problem, names = result.problem, list(result.residuals)
     robot = problem.robot

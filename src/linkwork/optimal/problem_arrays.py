@@ -52,7 +52,7 @@ class PreparedProblem:
 
     @cached_property
     def second_order_kernel(self) -> Any:
-        """The kernel of a slow search: `kernel` unless terms of all steps have second derivatives."""
+        """Kernel for searches that converge slowly: `kernel`, unless terms of all steps have second derivatives."""
         with waiting():  # compilation does not count for time limits
             inputs = path_inputs(self.program, {**self.constants, **self.nominal_targets})
             q = self.problem.robot.random_configuration(seed=0)
@@ -68,7 +68,7 @@ class PreparedProblem:
 
     @cached_property
     def shapes(self) -> dict[str, tuple[int, ...]]:
-        """Shapes of the kernel's inputs by name, in their order, without those of the state of the search."""
+        """Shapes of the kernel's inputs by name, in order, without the state of the search."""
         return shapes_of(self.program)
 
     @cached_property
@@ -124,7 +124,7 @@ class PreparedProblem:
         """Return the tolerance of steps, then those of constraints; see `linkwork.optimal.arguments.read_tolerances`.
 
         The default is smaller for a constraint whose values change by less than 1 if coordinates change by their units.
-        A tolerance below the rounding of these values is raised to it.
+        A tolerance below the rounding errors of these values is raised to these errors.
         """
         program = self.program
         sizes = np.array([1.0, *(self._scales[1, program.rows_of[k]].max(initial=0.0) or 1.0 for k in program.hard)])
@@ -134,10 +134,10 @@ class PreparedProblem:
 
     @cached_property
     def _scales(self) -> np.ndarray:
-        """Factors of the components' scales, and their sizes; see `constraint_scaling.scale_factors`.
+        """Factors of the components' scales, and the components' sizes; see `constraint_scaling.scale_factors`.
 
-        They are computed once for equal problems.  The cache key has all that they depend on: the program with its
-        features, and all values.  So a problem that is rebuilt uses the cached factors.
+        Equal problems share factors: the key of the cache is the program with its features, and all values.  So a
+        problem that is rebuilt uses the cached factors.
         """
         program, (u, p) = self.program, self._unknowns
         arrays = {**self.constants, **self.nominal_targets}
@@ -152,7 +152,7 @@ class PreparedProblem:
 
     @cached_property
     def nominal_targets(self) -> dict[str, np.ndarray]:
-        """Targets as inputs of the kernel, by name: the problem's own, and default targets for the other terms."""
+        """Targets as inputs of the kernel, by name: the problem's targets, and default targets for other terms."""
         problem, targets = self.problem, dict(self.own_targets)
         for port, k, shape in self.targets.values():
             if port not in targets:
@@ -180,9 +180,9 @@ class PreparedProblem:
         return (np.array(base[0]), rates[0]) if self.program.uniform else (base, rates)
 
     def shares_of(self, phase: str) -> np.ndarray:
-        """Return the derivatives (T,) of the time steps τ by the duration of a phase, or of the whole path ("").
+        """Return the derivatives (T,) of the time steps τ in the duration of a phase, or of the whole path ("").
 
-        Steps before the first one with a duration have those of that step.
+        Steps without a duration, at the beginning, have the derivative of the first step with a duration.
         """
         steps, first = self.problem.phases[phase] if phase else range(self.program.steps), self._first_step
         shares = np.zeros(self.program.steps)
@@ -221,7 +221,7 @@ class PreparedProblem:
         return state
 
     def beyond(self, k: int, values: np.ndarray) -> np.ndarray:
-        """Return the signed violation of a term's values (..., rows); 0 where it is satisfied."""
+        """Return the signed violation of a term's values (..., rows); 0 where a constraint is satisfied."""
         term, rows = self.program.terms[k], self.program.rows_of[k]
         if term.bounded:
             result: np.ndarray = values - np.clip(values, self.constants["lower"][rows], self.constants["upper"][rows])
@@ -245,7 +245,7 @@ class PreparedProblem:
     def targets(self) -> dict[str, tuple[str, int, tuple[int, ...]]]:
         """Kernel input, term and shape of each target, by the name of its term.
 
-        Each is a tuple: the name of the kernel's input, the index of the term, and the shape of the target.
+        Each value is a tuple: the name of the kernel's input, the index of the term, and the shape of the target.
         """
         ports = {}
         for k, term in enumerate(self.problem.terms):
@@ -258,7 +258,7 @@ class PreparedProblem:
     def own_targets(self) -> dict[str, np.ndarray]:
         """Targets that a call need not pass, as inputs of the kernel, by name.
 
-        They are those of the problem, and default ones for features that do not need a target.
+        These are the targets of the problem, and default targets for features that do not need a target.
         """
         targets = {}
         for name, (port, k, _) in self.targets.items():

@@ -63,7 +63,7 @@ class ProblemData:
 
     @property
     def _unactuated(self) -> set[int]:
-        """Indices in v of the joints that have no motor: an `UnactuatedFeature` is an equality in all steps."""
+        """Indices in v of the joints without motors: those with an `UnactuatedFeature` as an equality in all steps."""
         features = (
             term.feature for term in self.terms if term.kind == "equality" and len(term.steps) == self.num_steps
         )
@@ -78,7 +78,7 @@ class ProblemData:
         return self._replaced(contacts=(*self.contacts, contact))
 
     def _bound(self, caller: str, feature: Feature, empty: bool = False) -> Feature:
-        """Return a feature bound to the robot.  Raises ValueError for one without components unless ``empty``."""
+        """Return a feature bound to the robot.  Raises ValueError for no components, unless ``empty``."""
         variables, parameters = (
             {name: x.size for name, x in unknowns.items()} for unknowns in (self.variables, self.parameters)
         )
@@ -88,7 +88,7 @@ class ProblemData:
         return bound
 
     def _limits_left_out(self) -> list[str]:
-        """Return the arguments of `add_limits` for limits that the robot has and no term of the problem."""
+        """Return the arguments of `add_limits` for limits of the robot that the problem does not have."""
         known = {type(term.feature) for term in self.terms}
         left = [(kind, argument) for kind, argument in LIMITS.items() if kind not in known]
         return [argument for kind, argument in left if self._bound("add_limits", kind(), empty=True).component_names]
@@ -96,10 +96,10 @@ class ProblemData:
     def _program(
         self, started: bool, moves_at_start: bool = False, robot_parameters: tuple[Parameter, ...] = ()
     ) -> PathProgram:
-        """Return the program of a kernel: the problem without values, with or without a start.
+        """Return the program of a kernel: the problem without values.
 
-        ``moves_at_start`` is True for a path with an initial velocity and free durations.  ``robot_parameters`` are
-        inputs of each call.
+        ``started`` is True for a path with a start, and ``moves_at_start`` for a path with an initial velocity and free
+        durations.  ``robot_parameters`` are inputs of each call.
         """
         key = (started, moves_at_start, robot_parameters)
         if key not in self._programs:
@@ -141,7 +141,8 @@ def bind_feature(
 ) -> Feature:
     """Return a feature bound to a robot, with variables and parameters by name and size.
 
-    Raises UnknownNameError for names that the robot does not have, ValueError for a feature that does not fit it.
+    Raises UnknownNameError for names that the robot does not have, and ValueError for a feature that does not fit the
+    robot.
     """
     tree = robot.tree
     check_references(tree, feature.references)

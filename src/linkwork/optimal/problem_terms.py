@@ -1,4 +1,4 @@
-"""Terms and decision variables of a trajectory problem: the arguments of users, checked, as solvers read them."""
+"""Terms and decision variables of a trajectory problem: users' arguments, checked and converted for solvers."""
 
 from __future__ import annotations
 
@@ -82,13 +82,14 @@ class PerStep:
 class ProblemTerm:
     """Term of a trajectory problem: a feature with its kind, steps, scale, bounds and target.
 
-    `TrajectoryProblem.terms` has one for each `TrajectoryProblem.add`. ``kind`` is "cost", "least_squares", "equality"
-    or "inequality". ``steps`` are those at which it applies, in order; ``single`` is True if one step was named by its
-    index. ``scale`` has a factor for each component. ``lower`` and ``upper`` are bounds by component that replace
-    those of the kind, or None. ``target`` is the default target of `solve`, an array (*shape), a `PerStep` or None.
+    `TrajectoryProblem.terms` has a term for each call of `TrajectoryProblem.add`. ``kind`` is "cost", "least_squares",
+    "equality" or "inequality". ``steps`` are the steps at which the term applies, in order; ``single`` is True if a
+    single step was selected by its index. ``scale`` has a factor for each component. ``lower`` and ``upper`` are
+    bounds by component that replace the bounds of the kind, or None. ``target`` is the default target of `solve`, an
+    array (*shape), a `PerStep` or None.
 
-    ``name`` is that of the term.  ``phase`` is the phase that names the steps, which are all others if
-    ``is_outside_phase`` is True.
+    ``name`` is the name of the term.  ``phase`` is the name of the phase that defines the steps; if
+    ``is_outside_phase`` is True, the term applies to all steps outside this phase.
     """
 
     name: str
@@ -113,8 +114,8 @@ class ProblemTerm:
 class DecisionVariable:
     """Decision variable of each step or of the whole path: name, bounds and initial guess, (size,) each.
 
-    ``lower`` and ``upper`` are the bounds, and ``initial_guess`` the guess.  A variable of steps is free at ``steps``
-    and fixed at its initial guess at others.  ``phase`` is the phase that names the steps.
+    ``lower`` and ``upper`` are the bounds, and ``initial_guess`` the guess.  A variable of steps is free at ``steps``,
+    and equal to its initial guess at other steps.  ``phase`` is the name of the phase that defines the steps.
     """
 
     name: str
@@ -143,7 +144,7 @@ def resolve_feature(
 
 
 def unused_name(caller: str, problem: Any, feature: Feature, name: str | None) -> str:
-    """Return the name of a new term, that of its feature by default.  Raises TypeError and ValueError."""
+    """Return the name of a new term, by default its feature's name.  Raises TypeError and ValueError."""
     label = name or feature.name
     if not isinstance(label, str):
         raise TypeError(f"{caller}: name: expected a string, got {label!r}")
@@ -181,7 +182,7 @@ def make_term(
 
 
 def _minus_target(caller: str, feature: Feature, kind: str, target: Any, steps: int) -> OffsetFeature:
-    """Return a feature that has no target minus a target: numbers of all components, or one number for all of them.
+    """Return a feature without a target of its own, minus a target: a number for each component, or one for all.
 
     Raises ValueError for a cost, which has the same minimum with any target.
     """
@@ -197,7 +198,7 @@ def _bounds(
 ) -> tuple[Array, Array] | tuple[None, None]:
     """Return the lower and upper bounds by component, or two None if there are none.
 
-    They are the arguments, or else the ranges of a task.
+    The bounds are the arguments, or else the ranges of a task.
     """
     rows = feature.component_names
     if lower is not None or upper is not None:
@@ -248,7 +249,7 @@ def make_variable(
 def duration_variables(durations: Mapping[str, Any]) -> dict[str, DecisionVariable]:
     """Return a parameter of the path for each free duration, by name, such as "duration of swing".
 
-    ``durations`` [s] are by phase: a number, or (lower, upper) of a free one.
+    ``durations`` [s] is a dict by phase: a number, or a pair (lower, upper) for a free duration.
     """
     variables = {}
     for phase, x in durations.items():
@@ -262,7 +263,7 @@ def duration_variables(durations: Mapping[str, Any]) -> dict[str, DecisionVariab
 def _as_feature(caller: str, value: Any, order: int | None, name: str | None) -> Feature:
     """Return the feature for a user's argument: a name, a task, a function, or a feature itself.
 
-    ``order`` is that of its finite difference by time.  Raises TypeError and ValueError.
+    ``order`` is the order of the finite difference in time.  Raises TypeError and ValueError.
     """
     if isinstance(value, str):
         if value not in BY_NAME:
@@ -313,7 +314,7 @@ def _ranges_of(feature: Feature) -> tuple[tuple[float, float], ...]:
 
 
 def target_shape(tree: Tree, feature: Feature) -> tuple[int, ...] | None:
-    """Return the shape of a feature's target, or None where it has none."""
+    """Return the shape of a feature's target, or None for a feature without a target."""
     if feature.target_of is None:
         return None
     sizes = {"nq": tree.nq, "nv": tree.nv}
@@ -330,7 +331,7 @@ def default_target(robot: Any, feature: Any) -> Array:
 
 
 def first_target(robot: Any, term: ProblemTerm) -> Any:
-    """Return the target of a term at its first step, its own or the default one; () where it has none."""
+    """Return the target of a term at its first step: the term's, else the default; () without a target."""
     shape = target_shape(robot.tree, term.feature)
     if shape is None:
         return ()
@@ -384,7 +385,7 @@ LIMITS: dict[Any, str] = {
 
 
 def limits_of(caller: str, robot: Any, kind: Any, value: Any) -> tuple[Feature, ...]:
-    """Return the limits of a kind for True, numbers, or a dict by joint, whose other joints have the robot's limits."""
+    """Return the limits of a kind from True, numbers, or a dict by joint (other joints: the robot's limits)."""
     if value is True:
         return (kind(),)
     if not isinstance(value, Mapping):

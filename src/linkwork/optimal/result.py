@@ -45,9 +45,10 @@ class OptimalResult(Result, metaclass=WithForeignNames):
     """An optimised path, or a batch of them.
 
     ``success`` is True for a local minimum that satisfies all constraints within tolerances; otherwise ``status`` and
-    `explain` give the reason.  With several initial guesses it is the best attempt: solved before feasible before
-    others, then the lowest cost.  ``attempts`` has all of them, else it is None; an attempt that was stopped because
-    another was solved is "superseded".
+    `explain` give the reason.  With several initial guesses, the result is the best attempt: a solved attempt is
+    better than a feasible attempt, which is better than all others; among equals the lowest cost is best.
+    ``attempts`` has all attempts; it is None for a single guess.  An attempt that was stopped because another was
+    solved is "superseded".
     """
 
     def _fill(
@@ -130,7 +131,7 @@ class OptimalResult(Result, metaclass=WithForeignNames):
     def times(self) -> np.ndarray:
         """Times of the configurations (..., T) [s]: the middles of steps after the first, and the end.
 
-        Without a start they begin at zero, and the second one is the middle of the first step.
+        Without a start the first time is zero, and the second time is the middle of the first step.
         """
         return control_times(self.steps, self._prepared.started)
 
@@ -165,7 +166,7 @@ class OptimalResult(Result, metaclass=WithForeignNames):
 
     @cached_property
     def _violated(self) -> np.ndarray:
-        """Violation of each constraint (..., constraints), also before the first step of a search."""
+        """Violation of each constraint (..., constraints); computed also before the first iteration."""
         first, hard = len(SEARCH_SCALARS), len(self._prepared.program.hard)
         violations = self._state["scalars"][..., first : first + hard]
         return (
@@ -204,7 +205,7 @@ class OptimalResult(Result, metaclass=WithForeignNames):
         return conflict_proof(self, index)
 
     def _nonfinite(self, index: int) -> list[str]:
-        """Return the features of one entry of a batch that are not finite, or whose derivatives are not, as texts."""
+        """Return a text for each feature with values or derivatives that are not finite, in one entry of a batch."""
         return nonfinite_features(self, index)
 
     @cached_property
@@ -248,8 +249,8 @@ class OptimalResult(Result, metaclass=WithForeignNames):
     def multipliers(self) -> dict[str, np.ndarray]:
         """Multipliers of constraints by name, (..., steps, components) at their steps: ∂cost + Σ multiplier · ∂c = 0.
 
-        For an infeasible problem they are those of the proof, scaled to the maximum 1: Σ multiplier · ∂c = 0, and
-        Σ multiplier · violation > 0.
+        For an infeasible problem they are the multipliers of the proof, scaled to the maximum 1: Σ multiplier · ∂c =
+        0, and Σ multiplier · violation > 0.
         """
         program, scalars = self._prepared.program, self._state["scalars"]
         proofs = {k: self._proof(k) for k in np.flatnonzero(np.ravel(self.status) == "infeasible").tolist()}
@@ -267,9 +268,10 @@ class OptimalResult(Result, metaclass=WithForeignNames):
 
     @property
     def conflicts(self) -> Any:
-        """Names of violated constraints; for an infeasible problem all that take part in the proof.
+        """Names of violated constraints; for an infeasible problem names of all constraints in the proof.
 
-        A tuple, the most violated relative to their tolerances first; for a batch a list of tuples by flat index.
+        The result is a tuple; constraints with the largest violations relative to their tolerances are first.  For a
+        batch it is a list of tuples by flat index.
         """
         return conflict_names(self)
 
@@ -277,27 +279,28 @@ class OptimalResult(Result, metaclass=WithForeignNames):
         return result_message(self, index)
 
     def derivative(self, by: str) -> PathDerivative:
-        """Return the derivative of the path (..., T, nv, n), as tangent vectors, by n values of an input.
+        """Return the derivative of the path (..., T, nv, n), as tangent vectors, in the n values of an input.
 
         ``by`` is the name of a feature with a target, ``"start"``, ``"start velocity"``, a fixed ``"duration"`` or
         ``"duration of PHASE"`` [s], or a parameter of the robot such as ``"placement:elbow"`` or ``"gravity"`` (see
-        `Robot.parameters`). For a target per step (`linkwork.optimal.PerStep`), the n are the values of all its steps,
-        step by step. Derivatives by poses are with respect to twists (rotation; translation), those by rotations to
-        rotation vectors, both in their own axes, those by configurations to tangent vectors, and others to each value.
-        The derivative by the start is for a constant start velocity.
+        `Robot.parameters`). For a target per step (`linkwork.optimal.PerStep`), the n values are those of all its
+        steps, step by step. A pose is varied by twists (rotation; translation) and a rotation by rotation vectors,
+        both in their own axes.  A configuration is varied by tangent vectors, and any other input by each of its
+        values.  If the start is varied, the start velocity is constant.
 
         The derivative is exact at an optimum, with active inequalities as equalities; its accuracy is that of the
-        optimum.  If it is not unique, it is the one of least norm.  Raises ValueError for an input that the path does
-        not depend on, and for a path that is not solved; in a batch it is NaN there.
+        optimum.  If the derivative is not unique, the one of least norm is returned.  Raises ValueError for an input
+        without influence on the path, and for a path that is not solved; in a batch, entries that are not solved are
+        NaN.
         """
         return path_derivative(self, by)
 
     def trajectory(self, index: Any = ()) -> Any:
         """Return the path as a `linkwork.motion.Trajectory`, with a constant acceleration in each time step.
 
-        ``index`` selects an entry of a batch.  It is the curve of the problem: a quadratic B-spline with the
-        configurations `q` as control points.  It begins at the start with the ``velocity`` of `solve`, and ends at the
-        last configuration.  Limits of velocities and accelerations hold at all times.
+        ``index`` selects an entry of a batch.  The trajectory is the curve of the problem: a quadratic B-spline with
+        the configurations `q` as control points.  It begins at the start with the ``velocity`` of `solve`, and ends at
+        the last configuration.  Limits of velocities and accelerations hold at all times.
         """
         robot = self.problem.robot
         q, steps = self.q[index], self.steps[index] if self.steps.ndim > 1 else self.steps
@@ -318,7 +321,7 @@ class OptimalResult(Result, metaclass=WithForeignNames):
         return tuple(np.flatnonzero(weights[..., k].reshape(-1, weights.shape[-2]).any(axis=0)).tolist())
 
     def plot(self, axes: Any = None, index: Any = ()) -> Any:
-        """Plot configurations over time, and the features at their steps, the most violated first.
+        """Plot configurations against time, and the features at their steps, the most violated first.
 
         Uses matplotlib (``pip install "linkwork[figures]"``) and returns its axes.  ``index`` selects an entry of a
         batch.
@@ -341,8 +344,8 @@ class OptimalResult(Result, metaclass=WithForeignNames):
     ) -> Any:
         """Show the robot along the path, with a time bar and plots of q and v.
 
-        ``index`` selects an entry of a batch.  ``frames``, ``scene``, ``ghosts``, ``rate``, ``meshes``, ``title``, the
-        result and the errors are those of `linkwork.motion.Trajectory.show`.
+        ``index`` selects an entry of a batch.  For ``frames``, ``scene``, ``ghosts``, ``rate``, ``meshes``, ``title``,
+        the result and the errors see `linkwork.motion.Trajectory.show`.
         """
         self._check_index("show", index)
         return show(
@@ -393,7 +396,7 @@ class OptimalResult(Result, metaclass=WithForeignNames):
 
     @cached_property
     def _term_values(self) -> tuple[np.ndarray, np.ndarray]:
-        """Values of the features of all steps (..., T, rows), and of those of single steps (..., rows)."""
+        """Values of the features of all steps (..., T, rows), and of the features of single steps (..., rows)."""
         program = self._prepared.program
         names = [name for name in ("q", "u", "p") if name in state_shapes(program)]
         inputs = [self._inputs[name] for name in shapes_of(program)]

@@ -1,4 +1,4 @@
-"""Values of the robot's parameters that come with a call, such as loads and gravity; joints with motors and limits."""
+"""Values of the robot's parameters that a call passes, such as loads and gravity; joints with motors and limits."""
 
 from __future__ import annotations
 
@@ -83,14 +83,14 @@ def own_robot_parameters(caller: str, problem: Any, value: Any) -> dict[Paramete
 
 
 def nominal_parameters(tree: Tree, parameters: Iterable[Parameter]) -> dict[Parameter, Array]:
-    """Return the values (*shape,) that the tree itself has, as a dict by parameter."""
+    """Return the tree's own values (*shape,) as a dict by parameter."""
     return {p: np.reshape(p.nominal(tree), p.shape(tree)) for p in parameters}
 
 
 def updated_parameters(
     caller: str, problem: Any, known: Mapping[Parameter, Array], value: Any
 ) -> dict[Parameter, Array]:
-    """Return the values ``known``, updated with the values that ``value`` has by name.
+    """Return the values ``known``, updated with ``value``, a dict of values by name.
 
     Raises ValueError, TypeError, UnknownNameError.
     """
@@ -204,7 +204,8 @@ def forces_of_motion(
 ) -> Array:
     """Return joint forces (..., T, nv) of motions (..., T, n) by inverse dynamics, without constraint forces.
 
-    ``values`` of the robot's parameters are (..., *shape) each.  Damping and friction have the velocities ``after``.
+    ``values`` of the robot's parameters are (..., *shape) each.  Damping and friction are evaluated at the velocities
+    ``after``.
     """
     return forces_of_states(robot, per_step_parameters(robot.tree, values), q, v, a, after, passive=passive)
 
@@ -221,8 +222,8 @@ def forces_of_states(
 ) -> Array:
     """Return joint forces (..., nv) of states (..., n) by inverse dynamics, without constraint forces.
 
-    ``values`` of the robot's parameters are (..., *shape) each.  With ``after``, these are the velocities of damping
-    and friction.
+    ``values`` of the robot's parameters are (..., *shape) each.  Damping and friction are evaluated at the velocities
+    ``after``, if passed, else at v.
     """
     free = _FREE.get(robot, robot.without_constraints) if robot.tree.constraints else robot
     if not values and after is None:
@@ -249,9 +250,10 @@ def _forces_kernel(robot: Any, parameters: tuple[Parameter, ...], passive: bool)
 def motor_indices(
     caller: str, robot: Any, actuated: Any, argument: str = "actuated", idle: Collection[int] = ()
 ) -> tuple[int, ...]:
-    """Return the indices in v of the joints with motors; by default all but those of a free base and ``idle`` ones.
+    """Return the indices in v of the joints with motors; default: all except a free base and ``idle`` joints.
 
-    ``argument`` is the name of ``actuated``.  Raises ValueError if there are none, and UnknownNameError.
+    ``argument`` is the name of the argument ``actuated`` in messages.  Raises ValueError if no joint has a motor, and
+    UnknownNameError.
     """
     tree = robot.tree
     if actuated is None:

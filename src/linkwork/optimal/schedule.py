@@ -1,4 +1,4 @@
-"""Phases of a problem moved to other steps: these are inputs of its kernels, so nothing is compiled again."""
+"""Phases of a problem moved to other steps, without compilation, because schedules are inputs of kernels."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def rescheduled(
     """Return the schedule of a problem with some of its phases moved to other steps.
 
     ``phases`` is a dict from the name of a phase to its steps: (first step, step after the last), None for no step, or
-    booleans by step (..., T).  Their leading axes are those of ``lead``, flattened to one.
+    booleans by step (..., T).  The leading axes of such booleans broadcast to ``lead``; the result has one batch axis.
 
     Raises ValueError, and UnknownNameError for an unknown phase.
     """

@@ -1,10 +1,10 @@
 """Reports on searches: statuses and messages of results, features that are not finite, and diverged paths.
 
-A cost without a lower bound is recognised by its values along directions, at lengths up to `LONGEST`.  Terms of kind
-"cost" that are linear in accelerations have no bound; those that are quadratic in velocities, as torques, have neither
-a bound nor a direction along which they fall everywhere.  So at each length the lowest of several directions counts.
-The lengths grow by factors of ten.  A cost that falls by as much from each length to the next, as −log x does, has no
-lower bound.  This does not prove it: a minimum beyond these lengths is not excluded.
+A cost without a lower bound is recognised by its values along directions, at lengths up to `LONGEST`.  A term of kind
+"cost" that is linear in accelerations has no lower bound.  A term that is quadratic in velocities, such as a torque,
+has neither a lower bound nor a direction along which it always falls.  So the lowest value of several directions is
+taken at each length.  The lengths grow by factors of ten.  A cost is reported as unbounded if it falls by an equal
+amount from each length to the next, like −log x.  This is no proof: there may be a minimum beyond these lengths.
 """
 
 from __future__ import annotations
@@ -136,9 +136,9 @@ def resolution(q: np.ndarray) -> np.ndarray:
 
 
 def resolved(q: np.ndarray, scalars: np.ndarray, step: float) -> np.ndarray:
-    """Return the scalars of a search; one whose path is not resolved to ``step`` [rad, m] is no longer "solved".
+    """Return the scalars of a search; the status is not "solved" if a path is not resolved to ``step`` [rad, m].
 
-    Its status becomes that of a violated constraint.  The resolution is the distance of floating-point numbers.
+    The status becomes that of a violated constraint.  The resolution is the distance between floating-point numbers.
     """
     status = SEARCH_SCALARS.index("status")
     lost = (scalars[..., status] == SOLVED) & (resolution(q) > step)
@@ -198,7 +198,7 @@ def result_message(result: Any, index: tuple[int, ...]) -> str:
 
 
 def result_table(result: Any) -> str:
-    """Return a table of a result's features with largest value, violation and multiplier; of a batch its message."""
+    """Return a table of features with largest value, violation and multiplier; for a batch its message."""
     if np.ndim(result.cost) != 0:
         return str(result.message)
     term_of = {term.name: term for term in result.problem.terms}
@@ -234,8 +234,9 @@ _LASTING = 0.9  # smallest ratio of successive decreases of the cost, 1 for a lo
 def falls_without_bound(result: Any, flat_index: int) -> bool:
     """Return True if one entry of a batch seems to have no lower bound of its cost within its constraints.
 
-    From each length to the next, the lowest cost decreases by as much as before, and no constraint is violated.  The
-    moves begin with the entry's path, or if it has diverged with a path at rest at the start.
+    The result is True if the lowest cost decreases from each length to the next by no less than before, without a
+    violated constraint.  The directions begin at the entry's path, or if this path has diverged, at a path that rests
+    at the start.
     """
     prepared, program, robot = result._prepared, result._prepared.program, result.problem.robot
     if not any(term.kind == "cost" for term in program.terms):

@@ -88,9 +88,9 @@ def solve_by_path(
 ) -> OptimalResult:
     """Return the result of "augmented" or "ipopt": see `TrajectoryProblem.solve`.
 
-    Once one of several guesses is solved, others continue only while they may become better, and for at most twice as
-    many iterations.  Before that, guesses that end in violated constraints restart elsewhere with the remaining
-    iterations.  With ``continue_all`` all guesses run to their end without restarts.
+    Once one of several guesses is solved, the others continue only while they may become better, and for at most twice
+    as many iterations.  Before that, guesses that end in violated constraints restart from other paths with the
+    remaining iterations.  With ``continue_all`` all guesses run to their end without restarts.
     """
     continue_all, progress, seed = (
         read_switch("continue_all", continue_all),
@@ -209,7 +209,7 @@ def solve_by_path(
 
 
 def _resumed(result: OptimalResult, scalars: np.ndarray, max_iterations: int) -> np.ndarray:
-    """Return the scalars of searches; those that stopped as unbounded continue if their cost has a lower bound."""
+    """Return the scalars of searches; a search that stopped as unbounded continues if its cost has a lower bound."""
     rows = scalars.reshape(-1, scalars.shape[-1])
     endless = (rows[:, _STATUS] == UNBOUNDED) & (rows[:, SEARCH_SCALARS.index("iterations")] < max_iterations)
     going = [k for k in np.flatnonzero(endless) if not result._falls(int(k))]
@@ -221,7 +221,7 @@ def _resumed(result: OptimalResult, scalars: np.ndarray, max_iterations: int) ->
 
 
 def warn_of_free_bodies(problem: Any) -> None:
-    """Warn of a floating joint without an equality on its force: no actuator exerts the forces of its motion."""
+    """Warn of a floating joint whose force is not constrained to zero, although no actuator exerts it."""
     tree = problem.robot.tree
     if problem.num_steps == 1:
         return  # inverse kinematics

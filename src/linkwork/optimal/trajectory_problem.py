@@ -49,11 +49,12 @@ class TrajectoryProblem(ProblemData, metaclass=WithForeignNames):
     The unknowns are configurations q_0 ... q_{T−1} of ``robot``, variables of each step (`add_variable`), and
     parameters of the whole path (`add_parameter`).  The motion has T = ``num_steps`` equal steps of
     ``duration``/``num_steps`` seconds with constant accelerations.  q_t is a control point of this curve: the
-    configuration in the middle of step t + 1, and at the end for the last one (`OptimalResult.times`).  ``phases`` is a
-    dict of ranges of steps, (first step, step after the last).  A ``duration`` [s] is a number, or (lower, upper) for a
-    free one, which is the parameter "duration".  A dict has the duration of each phase; free ones are the parameters
-    "duration of NAME".  ``actuators`` names the joints that have motors; the forces of the others are constrained to
-    zero (`linkwork.optimal.UnactuatedFeature`).  By default the solver may use forces in all joints.
+    configuration in the middle of step t + 1, and the last one is the configuration at the end
+    (`OptimalResult.times`).  ``phases`` is a dict from names to ranges of steps, (first step, step after the last).
+    ``duration`` [s] is a number, a pair (lower, upper), or a dict of these by phase.  A pair means a free duration,
+    which is the parameter "duration", or "duration of NAME" for a phase.  ``actuators`` names the joints that have
+    motors; the forces of all other joints are constrained to zero (`linkwork.optimal.UnactuatedFeature`).  By default
+    the solver may use forces in all joints.
 
     Attributes are ``robot``, ``num_steps``, ``phases``, ``durations`` (by phase), ``terms`` (`ProblemTerm`, in the
     order of `add`), ``variables`` and ``parameters`` (`DecisionVariable`; free durations first), and ``contacts``.
@@ -104,18 +105,17 @@ class TrajectoryProblem(ProblemData, metaclass=WithForeignNames):
         """Return a new problem with a feature as a cost or a constraint; this problem stays as it is.
 
         - ``feature``: the name of a feature (``"acceleration"``), of a parameter or a variable; a task of
-          `linkwork.ik`, whose errors are the values; a feature of `linkwork.optimal`; or a function of a window (see
-          `linkwork.optimal.FunctionFeature`).  With ``order`` k the values are the k-th differences by time.
-        - ``kind``: ``"cost"`` (the sum is minimised), ``"least_squares"`` (half the sum of squares is minimised),
-          ``"equality"`` (values are 0) or ``"inequality"`` (values are at most 0).
-        - ``steps``: the steps at which it applies: an index (negative ones count from the end), several, a slice or
-          the name of a phase; all steps by default.
-        - ``scale``: factor of the values, one number or one for each component; least squares also have a task's
-          weight.
-        - ``target``: the target of a task or feature, an array or a `linkwork.optimal.PerStep`.  It is subtracted from
-          the values of a feature or function that has none of its own: one number for all components, or one for each.
-        - ``lower`` and ``upper``: bounds of the values by component; least squares penalise the excess over them.
-        - ``name``: the name in results; the feature's own by default.
+        `linkwork.ik`, whose errors are the values; a feature of `linkwork.optimal`; or a function of a window (see
+        `linkwork.optimal.FunctionFeature`).  With ``order`` k the values are the k-th differences by time. - ``kind``:
+        ``"cost"`` (the sum is minimised), ``"least_squares"`` (half the sum of squares is minimised), ``"equality"``
+        (values are 0) or ``"inequality"`` (values are at most 0). - ``steps``: the steps at which the term applies: an
+        index (a negative index counts from the end), a sequence of indices, a slice or the name of a phase; all steps
+        by default. - ``scale``: factor of the values, one number or a number for each component; in least squares it
+        is multiplied by a task's weight. - ``target``: the target of a task or feature, an array or a
+        `linkwork.optimal.PerStep`.  If the feature or function has no target, it is subtracted from the values: one
+        number for all components, or a number for each. - ``lower`` and ``upper``: bounds of the values by component;
+        least squares penalise the excess over these bounds. - ``name``: the name in results; the feature's own by
+        default.
 
         Raises ValueError and TypeError, UnknownNameError for names that the robot does not have.
         """
@@ -144,12 +144,12 @@ class TrajectoryProblem(ProblemData, metaclass=WithForeignNames):
     ) -> TrajectoryProblem:
         """Return a new problem with limits as inequalities in every step; this problem stays as it is.
 
-        True means the robot's own limits, if it has any, and False none; ``positions`` and ``velocities`` as well.
-        Velocities, accelerations, jerks and torques may also be a number, (nv,) or a dict by joint, the largest
-        absolute values [rad/s, m/s; rad/s², m/s²; rad/s³, m/s³; N·m, N].  Positions may be a dict of pairs (lower,
-        upper) by joint [rad, m].  Joints that a dict leaves out have the robot's limits.  Torques are those of the
-        motors, which also overcome armature, springs, damping and friction of joints.  Limits that the problem has in
-        every step are not repeated.
+        For all arguments, True means the robot's own limits, if it has any, and False no limits.  Velocities,
+        accelerations, jerks and torques may also be largest absolute values: a number, (nv,) or a dict by joint
+        [rad/s, m/s; rad/s², m/s²; rad/s³, m/s³; N·m, N].  Positions may be a dict from joint to (lower, upper) [rad,
+        m].  Joints that a dict leaves out have the robot's limits.  Torques are motor forces, which also overcome
+        armature, springs, damping and friction of joints.  Limits that the problem already has in every step are not
+        repeated.
         """
         problem = self
         for kind, value in zip(LIMITS, (positions, velocities, accelerations, jerks, torques), strict=True):
@@ -172,8 +172,8 @@ class TrajectoryProblem(ProblemData, metaclass=WithForeignNames):
     ) -> TrajectoryProblem:
         """Return a new problem with ``size`` unknown variables of each step; this problem stays as it is.
 
-        Features read them from a window with ``w.variables(name)``.  ``lower`` and ``upper`` are their bounds, a number
-        or (size,) each.  At steps other than ``steps`` they are fixed at their ``initial_guess``.
+        Features read the variables from a window with ``w.variables(name)``.  ``lower`` and ``upper`` are bounds, a
+        number or (size,) each.  At steps other than ``steps`` the variables are fixed at their ``initial_guess``.
         """
         variable = make_variable("add_variable", self, name, size, lower, upper, initial_guess, steps)
         problem = self._replaced(variables={**self.variables, name: variable})
@@ -188,8 +188,8 @@ class TrajectoryProblem(ProblemData, metaclass=WithForeignNames):
     ) -> TrajectoryProblem:
         """Return a new problem with ``size`` unknown parameters of the whole path; this problem stays as it is.
 
-        Features read them from a window with ``w.parameter(name)``.  ``lower`` and ``upper`` are their bounds, a number
-        or (size,) each, as is the ``initial_guess``.
+        Features read the parameters from a window with ``w.parameter(name)``.  The bounds ``lower`` and ``upper`` and
+        the ``initial_guess`` are a number or (size,) each.
         """
         parameter = make_variable("add_parameter", self, name, size, lower, upper, initial_guess)
         return self._replaced(parameters={**self.parameters, name: parameter})
@@ -210,17 +210,16 @@ class TrajectoryProblem(ProblemData, metaclass=WithForeignNames):
     ) -> TrajectoryProblem:
         """Return a new problem with a contact force on a frame or a point; this problem stays as it is.
 
-        The force (3,) [N] on it, in the world's axes, is a variable of each of ``steps``, named ``name`` (default: the
-        name of the frame or point), and contributes to torques.  The force of step t acts during it.
+        The force (3,) [N] on the frame or point, in the world's axes, is a variable of each of ``steps``, and
+        contributes to torques.  Its name is ``name`` (default: the name of the frame or point).  The force of step t
+        acts during this step.
 
         - ``stays``: the point does not move from q_{t−1} to q_t.  ``height`` h [m]: its position p has n · p = h, with
-          the ``normal`` n.
-        - ``friction``: coefficient of the friction cone about n; None allows any force.  ``cone`` is "smooth" or
-          "pyramid".
-        - ``surface``: sides (2,) [m] of a contact rectangle along the frame's x and y, z its normal.  The variable is
-          then a wrench (moment; force) (6,) [N·m, N] in the frame's axes that pressure and friction can exert.
-        - ``effort``: least-squares weight of forces, relative to the robot's weight, so that undetermined forces are
-          small.
+        the ``normal`` n. - ``friction``: coefficient of the friction cone about n; None allows any force.  ``cone`` is
+        "smooth" or "pyramid". - ``surface``: sides (2,) [m] of a contact rectangle along the frame's x and y axes,
+        with normal z.  The variable is then a wrench (moment; force) (6,) [N·m, N] in the frame's axes that pressure
+        and friction can exert. - ``effort``: least-squares weight of forces, which are measured in units of the
+        robot's weight, so that undetermined forces are small.
 
         Raises UnknownNameError, TypeError and ValueError.
         """
@@ -233,7 +232,7 @@ class TrajectoryProblem(ProblemData, metaclass=WithForeignNames):
 
             print(problem.check("table"))
 
-        ``name`` is the name of the feature in the problem, and ``seed`` that of the windows.
+        ``name`` is the name of the feature in the problem, and ``seed`` is the seed of the random windows.
         `linkwork.optimal.check_feature` checks the whole contract of a feature. Raises ValueError for values that are
         not finite, UnknownNameError.
         """
@@ -286,42 +285,37 @@ class TrajectoryProblem(ProblemData, metaclass=WithForeignNames):
 
         Leading axes are a batch of problems.
 
-        - ``velocity`` (..., nv) [rad/s, m/s] at the start; default: at rest.
-        - ``targets``: targets of features by their names, an array (..., *shape) or a `linkwork.optimal.PerStep` each;
-          default: those of `add`.
-        - ``parameters``: values (..., *shape) of the robot's parameters that replace its own, by name as in
-          `Robot.parameters`: loads, gravity, offsets.  Calls with the same names use the same kernel.
-        - ``initial_guess``: the initial path (..., T, nq), or one configuration, (nq,), (..., 1, nq) or by name;
-          default: the start in all steps, moved by up to 1e-7, so that symmetry does not hold the search on a ridge of
-          the cost.
-        - ``num_guesses``: number of initial paths, the guess and others drawn with ``seed`` (default 1).  The best
-          result is returned; its ``attempts`` has all.  ``continue_all``: run all of them to their end, also after one
-          is solved (default False).
-        - ``warm_start``: a result of the same problem, from whose path and multipliers the search continues.
-        - ``tolerance`` of constraints, each in its unit, one number or a dict by name; default 1e-6, by shooting 1e-9.
-          ``step_tolerance`` of steps, in rad and m (in m also for robots in mm), default 1e-6; by shooting, of the root
-          of the remaining decrease of the cost.
-        - ``max_iterations``; default 1000, by shooting 200.  ``time_limit`` [s], without compilation, which takes
-          seconds in the first call; default: none.
-        - ``progress``: True shows a bar of the iterations on standard error; a function receives a `linkwork.Progress`
-          after each iteration (default False).  ``callback`` is called with the result so far after each iteration; if
-          it returns False, the search stops.
+        - ``velocity`` (..., nv) [rad/s, m/s] at the start; default: at rest. - ``targets``: targets of features by
+        their names, an array (..., *shape) or a `linkwork.optimal.PerStep` each; default: the targets passed to `add`.
+        - ``parameters``: values (..., *shape) that replace the robot's own parameters, by name as in
+        `Robot.parameters`: loads, gravity, offsets.  Calls with the same names use the same kernel. -
+        ``initial_guess``: the initial path (..., T, nq), or one configuration, (nq,), (..., 1, nq) or by name;
+        default: the start in all steps, perturbed by up to 1e-7, so that symmetry does not hold the search on a ridge
+        of the cost. - ``num_guesses``: number of initial paths: the initial guess, and random paths drawn with
+        ``seed`` (default 1). The best result is returned; its ``attempts`` has all results.  ``continue_all``: run all
+        guesses to their end, also after one is solved (default False). - ``warm_start``: a result of the same problem;
+        the search continues from its path and multipliers. - ``tolerance``: accepted violation of constraints, each in
+        its unit, one number or a dict by name; default 1e-6, for "ilqr" and "shooting" 1e-9. - ``step_tolerance``:
+        size of a step at convergence, in rad and m (in m also for robots in mm); default 1e-6.  For "ilqr" and
+        "shooting" it applies to the root of the remaining decrease of the cost. - ``max_iterations``; default 1000,
+        for "ilqr" and "shooting" 200.  ``time_limit`` [s] does not include compilation, which takes seconds in the
+        first call; default: no limit. - ``progress``: True shows a bar of the iterations on standard error; a function
+        receives a `linkwork.Progress` after each iteration (default False).  ``callback`` is called with the result so
+        far after each iteration; if it returns False, the search stops.
 
         ``solver`` is "augmented" (default); "ipopt", by CasADi, without ``time_limit``, ``progress``, ``callback`` and
         ``continue_all``; or "ilqr" or "shooting", by forward dynamics, which have further options:
 
-        - ``controls`` (..., T, m) [N·m, N]: initial motor forces; default: those of static equilibrium at the start.
-        - ``actuated``: names of joints that have motors; default: the ``actuators`` of the problem, or all joints but a
-          free base.
-        - ``control_limits`` [N·m, N]: a number, one for each motor, (lower, upper), or False for none; default: the
-          robot's.
-        - ``dynamics``: "forward" (default), or "inverse", with accelerations and variables of steps as unknowns.
-        - ``integrator``: "semi_implicit_euler" (default), "runge_kutta_4" by forward dynamics, "stormer_verlet" by
-          inverse dynamics.
-        - ``passive``: with armature, springs, damping and friction of joints (default True, but False for
-          ``integrator="runge_kutta_4"`` of a robot with dry friction, beside which its steps diverge, with a warning).
-        - ``second_order``: with second derivatives of the dynamics; default: True by inverse dynamics, and without
-          contacts for dry friction and for fewer motors than velocities.
+        - ``controls`` (..., T, m) [N·m, N]: initial motor forces; default: the forces of static equilibrium at the
+        start. - ``actuated``: names of joints that have motors; default: the ``actuators`` of the problem, or all
+        joints except a free base. - ``control_limits`` [N·m, N]: a number, an array with a number for each motor,
+        (lower, upper), or False for no limits; default: the robot's limits. - ``dynamics``: "forward" (default), or
+        "inverse", with accelerations and variables of steps as unknowns. - ``integrator``: "semi_implicit_euler"
+        (default), "runge_kutta_4" (forward dynamics only), or "stormer_verlet" (inverse dynamics only). - ``passive``:
+        include armature, springs, damping and friction of joints (default True).  For ``integrator="runge_kutta_4"``
+        and a robot with dry friction the default is False, with a warning, because steps with dry friction diverge. -
+        ``second_order``: use second derivatives of the dynamics.  Default: True with inverse dynamics; with forward
+        dynamics True if there are no contacts, but dry friction or fewer motors than velocities.
 
         Raises TypeError for an option that the solver does not support, ValueError, UnknownNameError.
         """
@@ -375,20 +369,18 @@ class TrajectoryProblem(ProblemData, metaclass=WithForeignNames):
     ) -> Any:
         """Return a model-predictive controller, which solves this problem over a receding horizon.
 
-        Each step starts at the robot's state and has targets of its own, the reference.  The keywords are those of
-        `linkwork.control.ModelPredictiveController`, which explains each in detail:
+        Each step of the controller starts at the robot's state and has its own targets, the reference.
+        `linkwork.control.ModelPredictiveController` explains each option in detail:
 
-        - ``period`` [s] between steps; default: a step of the problem.
-        - ``max_iterations`` in each step, ``first_max_iterations`` in the first; ``time_limit`` [s] ends them before.
-        - ``max_constraint_violation``: a path with a larger violation is rejected; default: no limit.
-        - ``Q``, ``R``: weights of deviations from the plan, of the state and of the forces: a number, a diagonal or a
-          matrix; for ``Q`` also a pair (position weight, velocity weight).
-        - ``fallback_braking_time`` [s]: time constant of the deceleration without a plan.
-        - ``actuators``: names of joints that have motors, by default those of the problem; ``effort_limits`` [N·m, N]:
-          their largest forces, a number
-          or (nv,); ``passive``: with armature, springs, damping and friction of joints (default True).
-        - ``parameters``: names of the robot's parameters that come with each step, or a dict with their values.
-        - ``solver``: "augmented", "ilqr", or an object with the methods of a planner.
+        - ``period`` [s] between steps; default: a step of the problem. - ``max_iterations`` in each step,
+        ``first_max_iterations`` in the first; after ``time_limit`` [s] iterations end. - ``max_constraint_violation``:
+        a path with a larger violation is rejected; default: no limit. - ``Q``, ``R``: weights of deviations from the
+        plan, of the state and of the forces: a number, a diagonal or a matrix; for ``Q`` also a pair (position weight,
+        velocity weight). - ``fallback_braking_time`` [s]: time constant of the deceleration without a plan. -
+        ``actuators``: names of joints that have motors, by default those of the problem. - ``effort_limits`` [N·m, N]:
+        largest motor forces, a number or (nv,). - ``passive``: include armature, springs, damping and friction of
+        joints (default True). - ``parameters``: names of the robot's parameters that each step passes, or a dict with
+        their values. - ``solver``: "augmented", "ilqr", or an object with the methods of a planner.
         """
         import_module("linkwork.control.mpc.mpc")  # which assigns the class
         return self._controller_class(

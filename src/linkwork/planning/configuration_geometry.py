@@ -31,8 +31,8 @@ HALF_TURN = np.pi - 1e-6  # [rad] of rotations by more, rounding decides the dir
 class _SpaceData(NamedTuple):
     """Cached data of a planning space within the robot's own limits.
 
-    They are the limits (nq,), the robot whose joints move straight, True if q is Euclidean, the periodic angles without
-    limits, and for each joint the indices in v of its rotation that takes the shorter direction, if it has one.
+    The data are the limits (nq,), the robot whose joints move straight, True if q is Euclidean, the periodic angles
+    without limits, and for each joint the indices in v of its rotation if this takes the shorter direction.
     """
 
     lower: np.ndarray
@@ -109,7 +109,7 @@ class ConfigurationGeometry:
         return result
 
     def length(self, phi: np.ndarray) -> np.ndarray:
-        """Return the lengths of differences (..., nv)."""
+        """Return the weighted Euclidean norms √Σ (w_i φ_i)² (...) of differences φ (..., nv)."""
         scaled = phi if self._even else phi * self.weights
         result: np.ndarray = np.sqrt(np.einsum("...i,...i->...", scaled, scaled))
         return result
@@ -159,7 +159,7 @@ class ConfigurationGeometry:
     def rotation(self, phi: np.ndarray, *, angles: bool = True) -> np.ndarray:
         """Return the largest rotation [rad] (...) of a difference (..., nv) that takes the shorter direction.
 
-        They are rotations of joints without angles as coordinates, and with ``angles`` those of periodic angles.
+        Rotations are those of joints without angles as coordinates, and with ``angles`` also those of periodic angles.
         """
         result: np.ndarray = np.zeros(phi.shape[:-1])
         if angles and self.turns:
@@ -169,7 +169,7 @@ class ConfigurationGeometry:
         return result
 
     def straight_parts(self, q0: np.ndarray, q1: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        """Return the straight motions along edges (n, nq): each one's edge, begin and end, in order along each edge.
+        """Return the straight motions along edges (n, nq): index of the edge, begin and end, in order along each edge.
 
         Angles go from begin to end, with revolutions added to the end.  An edge that is half a revolution of a joint
         without angles as coordinates has two parts, because rounding would decide its direction.
@@ -219,8 +219,8 @@ class ConfigurationGeometry:
     def resting_joints(self, q0: np.ndarray, q1: np.ndarray) -> list[np.ndarray]:
         """Return three groups of coordinates of joints with equal positions at q0 and q1 (nq,).
 
-        The first group has all these joints, the others those at the end of the robot, such as fingers: joints that at
-        most one joint follows in the tree, and those that no joint follows.
+        The first group has all these joints.  The other groups have only joints at the end of the robot, such as
+        fingers: joints that at most one joint follows in the tree, and joints that no joint follows.
         """
         tree = self.straight.tree
         followers = np.zeros(tree.nq, dtype=int)  # longest chain of joints after each coordinate's joint
@@ -237,7 +237,7 @@ class ConfigurationGeometry:
         return [np.flatnonzero(rests & (followers <= count)) for count in (tree.nq, 1, 0)]
 
     def with_idle_joints(self, q: np.ndarray, q_init: np.ndarray, frames: Iterable[str]) -> np.ndarray:
-        """Return configurations q (n, nq), with joints that move none of the frames as in ``q_init`` (nq,).
+        """Return configurations q (n, nq); joints that move none of the frames have positions of ``q_init`` (nq,).
 
         A joint of a loop moves a frame if another joint of the loop does. Equal configurations are returned once.
         """

@@ -51,7 +51,8 @@ class GoalSpec:
 class GoalConfigurations:
     """Goal configurations (n, nq) of a query, and for each one the index of the goal that it attains.
 
-    ``reasons`` are status, message and the first configuration tried, or None, of each goal without a valid one.
+    ``reasons`` has, for each goal without a valid configuration, the status, a message, and the first configuration
+    that was tried, or None.
     """
 
     q: np.ndarray
@@ -180,7 +181,7 @@ def resolve_goals(
 ) -> GoalConfigurations:
     """Return collision-free configurations within limits for all goals.
 
-    A pose may have several, by inverse kinematics from ``q_init``, at most ``max_solutions``.
+    A pose may have several configurations, at most ``max_solutions``, by inverse kinematics from ``q_init``.
     """
     q, goal_indices, reasons = [], [], []
     for k, spec in enumerate(specs):
@@ -208,8 +209,8 @@ def _valid_configurations(
 ) -> np.ndarray | tuple[Status, str, np.ndarray | None]:
     """Return the valid configurations (n, nq) of a goal; if there are none, a status, a message, and one tried.
 
-    Joints that do not move the frames of a pose stay as at the start, or have sampled positions if all configurations
-    are invalid then.
+    Joints that do not move the frames of a pose keep their positions at the start.  If all configurations are then
+    invalid, these joints have sampled positions.
     """
     if spec.q is None:
         candidates, reason = _solve_poses(space, spec, q_init, max_solutions)
@@ -303,8 +304,8 @@ class PoseRegion:
     """Task-space region: all poses X · Y of a frame, with Y within bounds.
 
     ``lower`` and ``upper`` bound Y by six numbers in X's axes: roll, pitch and yaw [rad], x, y and z [m]; equal bounds
-    fix one.  An infinite bound of an angle stands for -π or π, so two of them leave the angle free.  For a cup that may
-    be placed anywhere on a board, at any angle about its axis, z, roll and pitch are fixed.
+    fix a value.  An infinite bound of an angle means −π or π, so two infinite bounds leave the angle free.  For a cup
+    that may be placed anywhere on a board, at any angle about its axis, z, roll and pitch are fixed.
 
     Source: Berenson, Srinivasa and Kuffner, Task space regions, 2011.
 

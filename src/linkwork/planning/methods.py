@@ -48,14 +48,14 @@ class PlanningMethods(RobotBase):
         max_goal_solutions: int = 8,
         progress: bool | Callable[[Progress], Any] = False,
     ) -> planning.PlanResult:
-        """Return a path from a start to a goal without collisions, with obstacles or of the robot with itself.
+        """Return a path from a start to a goal without collisions of the robot with obstacles or with itself.
 
-        ``start`` is a configuration, or several (n, nq), of which any may be used.  ``goal`` is
+        ``start`` is a configuration (nq,), or an array (n, nq) of alternative starts.  ``goal`` is
 
         - a configuration, or several (n, nq);
         - a pose (4, 4) of ``frame``, or several (n, 4, 4);
         - a position (x, y, z) of ``frame`` [m] with free orientation, or, unless nq = 3, several (n, 3);
-        - a dict of poses and positions by frame that must hold together;
+        - a dict from frames to poses and positions, which must all be attained together;
         - a `linkwork.planning.PoseRegion`, from which poses are drawn;
         - a list of any of these.
 
@@ -63,27 +63,24 @@ class PlanningMethods(RobotBase):
         without collisions are goals.
 
         ``collision_check``: ``"certified"``, a proof for the whole path, or ``"sampled"``, a check at configurations
-        ``resolution`` apart [rad, m] without any statement about those in between.  Planar and floating joints move
+        ``resolution`` [rad, m] apart, which does not exclude collisions between them.  Planar and floating joints move
         straight while they rotate, so positions stay within limits along the path.
 
-        ``margin`` [m]: all distances are larger.  It is a number, or a mapping from "self" (pairs of the robot's
-        links), "scene" (links and obstacles) and single pairs, as in ``{"scene": 0.02, ("box", "table"): -0.001}``;
-        missing entries are 0.  A pair with a negative margin may overlap by that much.
-        ``pairs``: pairs of names of links and obstacles that are checked; default: all of `collision_pairs` and of the
-        scene.
-        ``touching``: pairs of names that may touch, such as a held box and the table from which it is lifted.  They may
-        be 0.1 mm deeper than at the start and at goal configurations, but no deeper.
+        ``margin`` [m]: all distances along the path are larger than it.  It is a number, or a dict with the keys
+        "self" (pairs of the robot's links), "scene" (links and obstacles) and single pairs, as in ``{"scene": 0.02,
+        ("box", "table"): -0.001}``; missing entries are 0.  A pair with a negative margin may overlap by its absolute
+        value. ``pairs``: pairs of names of links and obstacles that are checked; default: all of `collision_pairs` and
+        of the scene. ``touching``: pairs of names that may touch, such as a held box and the table from which it is
+        lifted.  They may be 0.1 mm deeper than at the start and at goal configurations, but no deeper.
 
         ``max_searches``: the path is the shortest of at most this number of searches.  Later searches look for shorter
-        paths only, and each path is shortened.  ``simplify=False`` returns the first path as it is found.
-        ``weights`` (nv,): weights of the differences of configurations whose norms sum to the path length.
-        ``position_limits``: (lower, upper) or a dict of pairs by name, in addition to the robot's; unbounded lengths
-        need limits.
-        ``seed``: the same seed gives the same path, bit by bit, unless ``time_limit`` ends the search.
-        ``time_limit`` [s]: checked between iterations and between searches.  The preceding inverse kinematics of goals
-        is not included.
-        ``progress``: True shows a bar on standard error; or a function of a `linkwork.Progress`, in seconds of the time
-        limit.
+        paths only, and each path is shortened.  ``simplify=False`` returns the first path as it is found. ``weights``
+        (nv,): weights of the differences of configurations whose norms sum to the path length. ``position_limits``:
+        (lower, upper) or a dict of pairs by name, in addition to the robot's limits; coordinates that are unbounded
+        lengths need limits. ``seed``: the same seed gives the same path, bit by bit, unless ``time_limit`` ends the
+        search. ``time_limit`` [s]: checked between iterations and between searches.  The preceding inverse kinematics
+        of goals is not included. ``progress``: True shows a bar on standard error; a function is called with a
+        `linkwork.Progress`, in seconds of the time limit.
 
         ``path_constraints``: tasks and constraints that hold along the path, as in
         ``[lw.ik.AlignTask("hand.z", target=(0, 0, 1))]``.  Loop closures of the robot always hold.  The path then has
@@ -91,8 +88,8 @@ class PlanningMethods(RobotBase):
         straight segments between them.
 
         ``method="optimal"`` continues after ``"connect"`` until the time limit or ``max_iterations``.  It searches for
-        shorter paths, whose lengths are in the ``history`` of the result.  Joints at the end of the robot, such as
-        fingers, which rest along the first path, rest along all of them.
+        shorter paths, whose lengths are in the ``history`` of the result.  If joints at the end of the robot, such as
+        fingers, rest along the first path, they rest along all paths.
 
         A failed search does not raise: see `linkwork.planning.PlanResult`.  Raises ValueError and TypeError for invalid
         configurations, poses, scenes and options, UnknownNameError for unknown names.

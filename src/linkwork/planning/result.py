@@ -50,12 +50,12 @@ class PlanResult(Shown, Result, metaclass=WithForeignNames):
     """Result of a planner: a path from the start to a goal, or the reason for failure.
 
     ``path`` (k, nq) are waypoints joined by straight motions; (0, nq) without success.  Angles without limits are
-    continuous along it.  ``cost`` is its length in the planner's ``weights``, infinite without success, and ``goal``
-    the index of the goal that it reaches.
-    ``history`` is the cost over time of the method "optimal".  ``status`` is one of "solved", "start_outside_limits",
-    "start_in_collision", "start_violates_constraints", "goal_outside_limits", "goal_in_collision",
-    "goal_violates_constraints", "goal_unreachable" (it is proved that no configuration has the pose), "goal_not_found",
-    "disconnected" (of a roadmap), "time_limit" and "max_nodes".
+    continuous along the path.  ``cost`` is the path's length in the planner's ``weights``, infinite without success,
+    and ``goal`` the index of the goal that the path reaches. ``history`` has the cost as a function of time for the
+    method "optimal".  ``status`` is one of "solved", "start_outside_limits", "start_in_collision",
+    "start_violates_constraints", "goal_outside_limits", "goal_in_collision", "goal_violates_constraints",
+    "goal_unreachable" (it is proved that no configuration has the pose), "goal_not_found", "disconnected" (of a
+    roadmap), "time_limit" and "max_nodes".
     """
 
     status: Status
@@ -103,14 +103,13 @@ class PlanResult(Shown, Result, metaclass=WithForeignNames):
         return PlanTree(np.concatenate([tree.q for tree in self.trees]), np.concatenate(parent))
 
     def trajectory(self, *, smooth: bool = False) -> Trajectory:
-        """Return the path as a trajectory of straight segments over the path length [rad, m], which is not timed.
+        """Return the path as a trajectory of straight segments, as a function of path length [rad, m], not of time.
 
-        The length is that of ``cost``, with the planner's ``weights``.  `timed` returns the fastest motion along the
-        path, and `Trajectory.retimed` one with times of your own.
-        ``smooth`` blends corners, so that neither v nor a jumps.  Each blend is proved to be collision-free like the
-        path, satisfies path constraints like edges, and is as large as possible up to the middle of an edge.  Corners
-        without a valid blend stay, as do all corners of robots with spherical or floating joints, whose configurations
-        are not Euclidean.
+        The path length has the planner's ``weights``, as in ``cost``.  `timed` returns the fastest motion along the
+        path, and `Trajectory.retimed` a motion with times that you choose. ``smooth`` blends corners, so that neither
+        v nor a jumps.  Each blend is proved to be collision-free like the path, satisfies path constraints like edges,
+        and is as large as possible up to the middle of an edge.  Corners without a valid blend stay, as do all corners
+        of robots with spherical or floating joints, whose configurations are not Euclidean.
 
         A path of zero length gives a trajectory that begins and ends at 0.
 
@@ -130,9 +129,10 @@ class PlanResult(Shown, Result, metaclass=WithForeignNames):
         return self._straight(times, path)
 
     def timed(self, *, smooth: bool = False, **limits: Any) -> TimedPath:
-        """Return the path as a trajectory of least duration within limits, those of `linkwork.motion.time_optimal`.
+        """Return the path as a trajectory of least duration within limits.
 
-        It stops at corners, most of which ``smooth`` removes.  Raises ValueError if there is no path.
+        The limits are options of `linkwork.motion.time_optimal`.  The motion stops at corners, most of which
+        ``smooth`` removes.  Raises ValueError if there is no path.
         """
         self._require("timed")
         result: TimedPath = time_optimal(self.trajectory(smooth=smooth), **limits)
@@ -141,8 +141,8 @@ class PlanResult(Shown, Result, metaclass=WithForeignNames):
     def plot(self, frame: str | None = None, axes: Any = None, *, shapes: int = 2) -> Any:
         """Draw a frame's path among the obstacles, and the search trees, with matplotlib; return the axes.
 
-        ``frame`` is the robot's last frame that moves by default.  The robot is drawn ``shapes`` times: at the end,
-        and paler before, first at the start.  Without a path these are the start and a goal.
+        The default ``frame`` is the robot's last frame that moves.  The robot is drawn ``shapes`` times: at the end,
+        and in paler colours at earlier points and the start.  Without a path it is drawn at the start and at a goal.
         """
         return figure("motion_figures", "plot_plan", self, frame, axes, shapes)
 

@@ -43,12 +43,12 @@ _STATES = sorted((BLOCKED, FREE, UNKNOWN))
 class Roadmap(Shown):
     """Probabilistic roadmap of a robot in a scene: collision-free configurations and edges, for many queries.
 
-    ``num_nodes`` nodes cover the limits, each connected to ``num_neighbors`` nearest ones.  The default is k = e (1 +
-    1/d) log n, with which paths converge to the shortest for many nodes.  Edges are checked at construction, or, if
-    ``lazy``, when a path would use them.  ``collision_check``, ``resolution``, ``margin``, ``pairs``, ``weights``,
-    ``position_limits``, ``path_constraints`` and ``constraint_tolerance`` are those of `Robot.plan`, and so is the
-    result of `plan`.  The same ``seed`` gives the same roadmap.  ``progress`` shows a bar on standard error, by default
-    on a terminal, or is a function of a `linkwork.Progress`, in edges.
+    ``num_nodes`` nodes cover the limits, each connected to its ``num_neighbors`` nearest nodes.  The default is k = e
+    (1 + 1/d) log n for n nodes in d dimensions, for which paths converge to the shortest path as n grows.  Edges are
+    checked at construction, or, if ``lazy``, when a path would use them.  ``collision_check``, ``resolution``,
+    ``margin``, ``pairs``, ``weights``, ``position_limits``, ``path_constraints``, ``constraint_tolerance`` and the
+    result of `plan` are as in `Robot.plan`.  The same ``seed`` gives the same roadmap.  ``progress`` shows a bar on
+    standard error, by default on a terminal, or is a function of a `linkwork.Progress`, in edges.
 
     A roadmap is a value: `extended` returns a larger one, it can be pickled and used by several threads, and `save`
     writes it to a file.  (A lazy roadmap stores the results of its edge checks.)
@@ -120,7 +120,7 @@ class Roadmap(Shown):
 
     @property
     def edges(self) -> np.ndarray:
-        """Pairs (m, 2) of connected nodes; for a lazy roadmap, those not known to be blocked."""
+        """Pairs (m, 2) of connected nodes; for a lazy roadmap, pairs whose edge is not known to be blocked."""
         return self._graph.joined
 
     @property
@@ -168,10 +168,10 @@ class Roadmap(Shown):
     ) -> Any:
         """Show the nodes as points and the edges as lines, at the positions of a frame's origin, with the obstacles.
 
-        Nodes of one component have one colour.  ``frame`` is by default the last one that moves, and ``robots`` the
-        number of nodes at which the robot is shown.  ``meshes`` are folders of mesh files, and ``title`` is that of the
-        page.  Returns the `linkwork.viewer.View` of a live page, or the path of a file; see `Robot.show` for the other
-        arguments and the errors.
+        Nodes of one component have one colour.  The default ``frame`` is the last frame that moves, and ``robots`` is
+        the number of nodes at which the robot is shown.  ``meshes`` are folders of mesh files, and ``title`` is the
+        title of the page.  Returns the `linkwork.viewer.View` of a live page, or the path of a file; see `Robot.show`
+        for the other arguments and the errors.
         """
         return show(self, output, frame=frame, robots=robots, meshes=meshes, title=title)
 
@@ -241,7 +241,7 @@ class Roadmap(Shown):
         return result
 
     def _fingerprint(self) -> str:
-        """Return a digest of all that the nodes and edges depend on, with code of users and masses that tasks read."""
+        """Return a digest of all data that determine nodes and edges, including users' code and masses of tasks."""
         space = self._graph.space
         tasks = space.constraint_tasks.problem.tasks if isinstance(space, ConstrainedSpace) else ()
         checks = [space.method, space.resolution, space.margins, space.pairs, self._options["constraint_tolerance"]]

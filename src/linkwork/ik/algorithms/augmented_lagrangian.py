@@ -12,10 +12,11 @@ enough
 
     λ ← ρ (y − clip(y, l, u)),
 
-and ρ grows if the violation of hard tasks has not decreased.  Where no step removes the hard errors at the start, which
-are within tolerance, their values there replace l and u (`ResidualSpec`).  H contains the active rows.  After a failed
-step across the end of a nearby range, H contains that row until a step is accepted.  At convergence, the gradient of
-½ Σ (w e)² + λᵀ c vanishes except in coordinates at limits.  An inactive row has λ = 0; λ > 0 pushes down, from u.
+and ρ grows if the violation of hard tasks has not decreased.  If hard errors at the start are within tolerance but no
+step removes them, the range from l to u is extended to their values (`ResidualSpec`).  The Hessian H contains the
+active rows.  After a failed step across the end of a nearby range, H contains that row until a step is accepted.  At
+convergence, the gradient of ½ Σ (w e)² + λᵀ c vanishes except in coordinates at limits.  An inactive row has λ = 0; λ
+> 0 pushes the error down from u.
 
 Sources: Nocedal and Wright, Numerical Optimization, 2nd ed., 2006, chapters 10 and 17; Nielsen, Damping parameter in
 Marquardt's method, IMM-REP-1999-05, 1999; Birgin and Martínez, Practical Augmented Lagrangian Methods, 2014.
@@ -72,7 +73,7 @@ _MIN_TOTAL_DAMPING = by_type(1e-200)  # damping without curvature
 class _Squares:
     """Augmented Lagrangian L as half of the sum of squared ``residuals`` r, with their Jacobian ``rows``.
 
-    It is evaluated at multipliers λ and a penalty ρ.
+    L is evaluated at multipliers λ and a penalty ρ.
     """
 
     residuals: list[Any]
@@ -337,14 +338,14 @@ def _is_minimum(result: Minimum) -> Any:
 def _noise(cost: Any, curvature: Any) -> Any:
     """Return the rounding error of the ``cost`` ‖r‖².
 
-    It is the error of the summation plus that of the smallest errors that can be resolved.
+    It is the rounding error of the sum, plus the effect of the smallest errors that can be resolved.
     """
     smallest = by_type(_ROUNDING * _ROUNDING) * curvature
     return _NOISE * cost + 2.0 * sqrt(cost * smallest) + smallest
 
 
 def _stiffness(spec: ResidualSpec, beyond: Scalars, rows: Rows) -> Any:
-    """Return the initial penalty ρ of the hard errors, from the Jacobian by unit steps.
+    """Return the initial penalty ρ of the hard errors, from the Jacobian for unit steps.
 
     ρ is the greater of two values: one follows from the ratio of the squared Jacobians of soft and hard errors, the
     other bounds the violation of hard errors that the gradient of the soft cost causes.

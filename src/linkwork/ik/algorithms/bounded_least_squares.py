@@ -7,11 +7,11 @@ smaller of two matrices: with E = D⁻¹, zero for unknowns at their bound b,
 
     y = A x + r:     (1 + A E Aᵀ) y = r + A b − A E c,     x = b − E (c + Aᵀ y),
 
-or D + AᵀA.  Unknowns without bounds that occur in many rows, such as a base's, may stay in the system next to y if that
-is cheaper: what they would couple then stays separate.  Unknowns that violate a bound are set to it, and active bounds
-with a multiplier of the wrong sign are released, all together as long as that reduces their number.  If it does not for
-some rounds, only the last of them changes, which makes the method finite.  Most problems have few active bounds: then
-one or two rounds suffice for any size.
+or D + AᵀA.  Unknowns without bounds that occur in many rows, such as those of a base, may stay in the system next to y
+if that is cheaper: their elimination would couple many rows.  Unknowns that violate a bound are set to this bound, and
+active bounds with a multiplier of the wrong sign are released: all such changes are made together as long as their
+number falls.  If it has not fallen for some rounds, only the last unknown is changed, which makes the method finite.
+Most problems have few active bounds: then one or two rounds suffice for any size.
 
 Sources: Júdice and Pires, A block principal pivoting algorithm for large-scale strictly monotone linear complementarity
 problems, Computers and Operations Research 21, 1994; Murty, Note on a Bard-type scheme for solving the complementarity
@@ -159,7 +159,7 @@ def _by_rows(A: Rows, columns: Rows, r: Scalars, D: Scalars, c: Scalars, bounded
 def _uneliminated(A: Rows, bounded: Sequence[int]) -> list[int]:
     """Return the indices of the unknowns that stay in the linear system next to y = A x + r.
 
-    They are all unknowns without bounds, if the factorisation then takes fewer products, else none.
+    These are all unknowns without bounds if the factorisation then needs fewer products, else no unknowns.
     """
     n = len(A[0]) if A else 0
     columns_of_rows = [{k for k, x in enumerate(row) if not is_zero(x)} for row in A]

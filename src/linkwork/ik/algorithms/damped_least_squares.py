@@ -1,16 +1,16 @@
 """Damped least-squares steps within bounds.
 
-The step δ minimises ‖e + J δ‖² + μ ‖δ‖²; coordinates that are at a bound and would exceed it stay:
+The step δ minimises ‖e + J δ‖² + μ ‖δ‖²; a coordinate that is at a bound and would exceed it does not move:
 
     δ = −Jᵀ (J Jᵀ + μ 1)⁻¹ e = −(JᵀJ + μ 1)⁻¹ Jᵀ e,
 
-by the smaller of the two matrices, with structural zeros skipped.  For many errors, as of limbs that share a trunk,
-both matrices are denser than the system of their factors,
+with the smaller of the two matrices, without structural zeros.  For many errors, such as those of limbs that share a
+trunk, both matrices are denser than the system
 
     [1  Jᵀ; J  −μ 1] (δ; y) = (0; −e),
 
-of which the joints of each limb are eliminated first, then its errors, and the shared joints last.  A coordinate that
-would exceed its bound is set to it, and the others compensate.
+in which the joints of each limb are eliminated first, then its errors, and the shared joints last.  A coordinate that
+would exceed its bound is set to the bound, and the others compensate.
 
 Steps of length coordinates (prismatic joints and bases) are scaled with the distance of the target.  Angles have a
 natural unit, the radian.  Lengths have none: a target may be a link away or a kilometre.  Where position errors exceed
@@ -68,7 +68,8 @@ def length_dofs(stack: Stack) -> list[int]:
 def length_scale(stack: Stack, beyond: Scalars, weights: Scalars) -> Any:
     """Return the factor s [m/rad] by which steps of length coordinates are enlarged, from the remaining errors.
 
-    The errors outside their ranges, ``beyond``, are those that are not in rad and have a positive weight.
+    The remaining errors are the entries of ``beyond`` (errors outside their ranges) that are lengths and have a
+    positive weight.
     """
     lengths = [
         x * where(lt(0.0, w), 1.0, 0.0)
@@ -116,8 +117,8 @@ def damped_step(rows: Rows, errors: Scalars, damping: Any) -> list[Any]:
 def _sparse_step(rows: Rows, errors: Scalars, damping: Any, used: Sequence[int]) -> list[Any]:
     """Return the damped least-squares step δ as a part of the solution of [1 Jᵀ; J −μ 1] (δ; y) = (0; −e).
 
-    ``used`` are the columns of J that are not zero.  In the elimination, pivots of δ are positive and those of y
-    negative, in any order.
+    ``used`` are the columns of J that are not zero.  In any order of elimination, pivots of δ are positive, and pivots
+    of y are negative.
     """
     count = len(used)
     K: list[list[Any]] = [[1.0 if i == j else 0.0 for j in range(count)] for i in range(count)]
@@ -145,8 +146,9 @@ def bounded_step(
 ) -> list[Any]:
     """Return the damped least-squares step δ for a Jacobian ``rows`` and ``errors``, within bounds.
 
-    The step is computed ``rounds`` times.  After each round but the last, coordinates that exceed their bounds are
-    fixed there.  ``scale`` maps indices of velocities to factors s; the damping of these velocities acts on δ/s.
+    The step is computed ``rounds`` times.  After each round except the last, coordinates that exceed their bounds are
+    fixed at these bounds.  ``scale`` maps indices of velocities to factors s; the damping of these velocities acts on
+    δ/s.
     """
     rows = [scaled_lengths(row, scale) for row in rows] if scale else rows
 
@@ -199,7 +201,7 @@ def newton_step(
 ) -> list[Any]:
     """Return the step that minimises gᵀδ + ½ δᵀ(H + μ 1) δ within bounds; ``slopes`` are g and ``damping`` is μ.
 
-    It is a descent direction for any H.  ``scale`` maps indices of velocities to factors s; the damping of these
+    The step is a descent direction for any H.  ``scale`` maps indices of velocities to factors s; the damping of these
     velocities acts on δ/s.
     """
     if scale:

@@ -5,11 +5,12 @@ With δ = v dt, errors e, their Jacobian J, weights W and gains g (the fraction 
     min ½ ‖W (J δ + g e)‖² + ½ λ ‖S δ‖²,     λ = c ‖W e‖² + floor,     dt low ≤ δ ≤ dt high.
 
 S makes radians and metres comparable.  The damping c ‖W e‖² vanishes with the error, so that convergence is at full
-rate, and bounds steps at singularities: ‖S δ‖ ≤ g/(2 √c) before limits, for any J.  Hard tasks have no damping but the
-floor; limits bound them.  Errors of single coordinates, such as a posture, form a diagonal and add no cost.
+rate, and bounds steps at singularities: ‖S δ‖ ≤ g/(2 √c) before limits, for any J.  Hard tasks have no damping except
+the floor; limits bound their steps.  Errors of single coordinates, such as a posture, form a diagonal and add no cost.
 
-A step must reduce the errors by a share of what J promises.  Otherwise a diagonal is added to the damping, as large as
-the measured curvature of the errors, until the step does.  So steps before targets out of reach contract.
+A step must reduce the errors by a fraction of the reduction that J predicts.  Otherwise a diagonal as large as the
+measured curvature of the errors is added to the damping, until a step succeeds.  So steps become short near
+configurations from which a target is out of reach.
 
 Sources: Nakamura and Hanafusa, Inverse kinematic solutions with singularity robustness, ASME J. Dyn. Syst. 108, 1986;
 Sugihara, Solvability-unconcerned inverse kinematics by the Levenberg-Marquardt method, IEEE Trans. Robotics 27, 2011
@@ -58,9 +59,9 @@ _ACCEPTED = -1.0  # damping of a step that is accepted
 class Cost:
     """Cost ½ ‖A δ + r‖² + ½ δᵀ D δ + cᵀ δ of a step δ; D is a diagonal.
 
-    D and c contain the errors that depend on a single coordinate; ``diagonal_dofs`` are these coordinates.
-    ``sources`` are the errors of the rows of A, with their weights.  ``model`` is what a step is compared with; it
-    depends on the forces with which constraints pull at other errors.
+    D and c contain the errors that depend on a single coordinate; ``diagonal_dofs`` are these coordinates. ``sources``
+    are the errors of the rows of A, with their weights.  ``model`` predicts and measures the reduction of errors by a
+    step; it depends on the forces of constraints on other errors.
     """
 
     A: list[list[Any]]
@@ -85,9 +86,9 @@ class Cost:
     ) -> BoundedSolution:
         """Return the step ``solve(D, c, guess)``, with a larger diagonal D if the cost does not fall enough.
 
-        ``solve`` also returns the multipliers of constraints; ``sources`` has an entry for each, None for linear ones.
-        ``origin`` is a step that satisfies the constraints, zero if there are none.  The larger diagonal damps the
-        difference from ``origin``.
+        ``solve`` also returns the multipliers of constraints; ``sources`` has an entry for each constraint, None for a
+        linear one.  ``origin`` is a step that satisfies the constraints; zero without constraints.  The larger
+        diagonal damps the difference from ``origin``.
         """
         undamped, multipliers = solve(self.D, self.c, guess)
         forces = [(source[0], source[1] * multipliers[k]) for k, source in enumerate(sources) if source is not None]
@@ -147,7 +148,7 @@ class Cost:
 
 
 class StepModel(NamedTuple):
-    """Reduction of the squared errors by a step δ, by the linear model and in truth, with a bound of the difference."""
+    """Predicted and actual reduction of the squared errors by a step δ, and a bound of their difference."""
 
     promise: Callable[[Scalars], Any]
     most: Callable[[Scalars], Any]
@@ -179,7 +180,7 @@ def costs(stack: Stack, q: Scalars, at: Stacked, rows: Collection[int], gains: S
     """Return the quadratic cost of a step for the errors with indices ``rows``.
 
     ``gains`` are the fractions of the errors that the step removes.  Hard errors are weighted by their scales, soft
-    ones by their weights.  ``damping`` is multiplied by the sum of squared weighted soft errors.
+    errors by their weights.  ``damping`` is multiplied by the sum of squared weighted soft errors.
     """
     beyond, weights = stack.beyond(at.errors), stack.all_weights()
     A: list[list[Any]] = []
@@ -299,12 +300,12 @@ class _CurvedErrors:
         return cls(rows, gains[0], weights, errors, jacobian, _bends([at.rows[i] for i in rows], steps))
 
     def pull(self, errors: Scalars) -> Any:
-        """Return g times the norm of the gradient by e of half the sum of squares of weighted errors."""
+        """Return g times the norm of the gradient of ½ ‖w e‖² with respect to the errors e."""
         pulls = [w * x for w, x in zip(self.weights, errors, strict=True)]
         return self.gain * sqrt(dot(pulls, pulls))
 
     def reduction(self, errors: Scalars) -> Any:
-        """Return g times the reduction of the sum of squares if these weighted errors remain."""
+        """Return g times the reduction of the sum of squares if these weighted ``errors`` remain after the step."""
         return self.gain * (dot(self.errors, self.errors) - dot(errors, errors))
 
     def linear(self, delta: Scalars) -> list[Any]:
@@ -325,8 +326,9 @@ def _curved(stack: Stack, at: Stacked, rows: Collection[int]) -> list[list[int]]
 def _bends(rows: Sequence[Scalars], steps: Sequence[float]) -> list[Any]:
     """Return numbers b (nv) with |ë| ≤ Σ b_k v_k² for the errors of a frame with this Jacobian.
 
-    The derivative of column j of the Jacobian by a joint i that carries joint j is a cross product of unit vectors with
-    column j, so it is at most as long; it is zero for a length i.  ``steps`` make angles and lengths comparable.
+    Let joint i precede joint j in the chain.  The derivative of column j of the Jacobian with respect to joint i is
+    the cross product of a unit vector with column j, so it is no longer than column j; it is zero for a prismatic
+    joint i.  ``steps`` make angles and lengths comparable.
     """
     squares = [dot(column, column) for column in transposed(rows)]
     moving = [k for k, x in enumerate(squares) if not is_zero(x)]
@@ -350,9 +352,9 @@ def velocity_step(
 ) -> VelocityStep:
     """Return the velocity for soft tasks of one level.
 
-    The search for active limits starts from those active at ``v_last``.  ``norms`` are pairs of indices in v and the
-    bound of the norm of these velocities.  Where the first solution exceeds a bound, the velocities are limited to a
-    box inside the ball, with a corner in the direction of that solution.
+    The search for active limits starts from the limits that are active at ``v_last``.  ``norms`` are pairs: indices in
+    v, and a bound of the norm of these velocities.  If the first solution exceeds a bound, the velocities are limited
+    to a box inside the ball, with a corner in the direction of this solution.
     """
     at = stack.at(q)
     cost = costs(stack, q, at, range(len(at.errors)), gains, damping)
@@ -377,7 +379,7 @@ def velocity_step(
 def with_errors(stack: Stack, at: Stacked, delta: Scalars, gains: Scalars, result: VelocityStep) -> VelocityStep:
     """Return ``result`` with the errors before and after the step ``delta``, outside their ranges.
 
-    ``after`` is to first order.  ``short`` is the difference of the step's effect from the one that the gains require.
+    ``after`` is to first order.  ``short`` is the step's effect minus the effect that the gains require.
     """
     changes = [dot(row, delta) for row in at.rows]
     after = stack.beyond([e + x for e, x in zip(at.errors, changes, strict=True)])

@@ -1,14 +1,14 @@
 """Hierarchical QP for differential inverse kinematics: hard tasks, then soft tasks level by level.
 
-Ranges of hard tasks are barriers: of the distance to a bound, h = e − low or high − e, a step uses at most the fraction
-g,
+Ranges of hard tasks are barriers: a step reduces the distance to a bound, h = e − low or high − e, by at most the
+fraction g,
 
     h + ḣ dt ≥ (1 − g) h,
 
-so that it is never used up, and a violation shrinks by that fraction.  The order is: the robot's own equations G v + σ
-= 0 (closed loops and rolling), as far as the limits allow; barriers; hard errors in the least-squares sense; levels of
-soft tasks.  The result δ_i of a level becomes an equation A_i δ = A_i δ_i of the following levels, so a solution always
-exists.
+so the bound is never reached, and a violation shrinks by this fraction.  The order is: the robot's own equations G v +
+σ = 0 (closed loops and rolling), as far as the limits allow; barriers; hard errors in the least-squares sense; levels
+of soft tasks.  The result δ_i of a level becomes a constraint A_i δ = A_i δ_i on the following levels, so a solution
+always exists.
 
 Sources: Kanoun, Lamiraux and Wieber, Kinematic control of redundant manipulators: generalizing the task-priority
 framework to inequality task, IEEE Trans. Robotics 27, 2011; Ames and others, Control barrier functions: theory and
@@ -117,7 +117,7 @@ class _Cascade:
     ) -> None:
         """Add the constraints low ≤ B δ ≤ high for the ``rows`` B.
 
-        Where the bounds of δ do not permit them, they are relaxed by the minimum slack.
+        If the bounds of δ do not permit these constraints, they are relaxed by the minimum slack.
         """
         n, m = self.n, len(rows)
         H = [[0.0] * (n + m) for _ in range(n + m)]
@@ -256,7 +256,7 @@ def cascade_step(
 
 
 def _room(distance: Any, gain: Any, change: Any, dt: Any) -> Any:
-    """Return the distance by which a step may approach a bound: a share that leaves room to stop before it.
+    """Return the distance by which a step may approach a bound: a fraction from which a stop is possible.
 
     ``change`` is the largest change of the rate in a step ``dt``.
     """

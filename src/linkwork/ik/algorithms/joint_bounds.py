@@ -1,13 +1,13 @@
-"""Bounds of velocities and accelerations, from limits of positions, velocities and accelerations, that hold in time.
+"""Bounds of velocities and accelerations from limits of positions, velocities and accelerations, with braking.
 
 Arithmetic with bounds known at trace time (0, 1, infinity) adds no operations.
 
-For each velocity, in order of priority, each within what the previous ones leave:
+The bounds of each velocity, in order of priority; each bound applies within the interval that previous bounds leave:
 
     |v| ≤ V,     (q_low − q)/dt ≤ v ≤ (q_high − q)/dt,     |v − v_last| ≤ a dt,     |v| ≤ braking limit of a.
 
-So a velocity never exceeds its limit, positions return as fast as velocities permit, and the box is never empty.  A
-speed k a dt, reduced by a dt in each step, covers until rest the distance
+So a velocity never exceeds its limit, positions return as fast as velocities permit, and the box is never empty.  From
+a speed k a dt, reduced by a dt in each step, the distance to rest is
 
     d = a dt² ((m + 1) k − m (m + 1)/2),     m = ⌊k⌋ = ⌊√(¼ + 2 d/(a dt²)) − ½⌋.
 
@@ -95,7 +95,7 @@ _SMALLEST_BOUND = by_type(1e-300)  # [rad/s, m/s]
 
 @dataclass(frozen=True)
 class Changes:
-    """Possible changes of accelerations (nv) within a ``step`` [s] of constant forces; limits need margins for them."""
+    """Possible changes of accelerations (nv) within a ``step`` [s] of constant forces, for margins to limits."""
 
     accelerations: Scalars
     step: float
@@ -128,7 +128,7 @@ class MotionLimits:
     ) -> tuple[list[Any], list[Any]]:
         """Return the lowest and the highest permitted velocity of each coordinate in the next step ``dt`` (nv).
 
-        They are infinite floats without limits, and 0 for locked joints.
+        Velocities without limits are infinite floats; velocities of locked joints are 0.
         """
         q_index, rate = coordinate_indices(tree), 1.0 / dt
         low: list[Any] = [-_INF] * tree.nv
@@ -161,11 +161,13 @@ class MotionLimits:
     def acceleration_box(
         self, tree: Tree, q: Scalars, v: Scalars, horizon: float, errors: Scalars, changes: Changes | None = None
     ) -> tuple[list[Any], list[Any]]:
-        """Return the lowest and the highest permitted acceleration of each coordinate (nv), infinite without limits.
+        """Return the lowest and highest permitted acceleration of each coordinate (nv) [rad/s², m/s²].
 
-        They hold for steps up to half the ``horizon`` T.  The acceleration limits are decelerations α that are
-        available at position limits, infinite for any.  |v + a T| ≤ V takes precedence, and the box is never empty.
-        ``errors`` (nv) are those by which a program may exceed the box, and ``changes`` those of accelerations.
+        Accelerations without limits are infinite.  The box holds for steps up to half the ``horizon`` T [s].  A joint
+        can brake before position limits with its acceleration limit α; α = inf permits any deceleration.  The velocity
+        limit |v + a T| ≤ V takes precedence, so the box is never empty.  ``errors`` (nv) are the tolerances by which
+        the solver may exceed the box; ``changes`` are changes of acceleration within a step, for which margins are
+        left.
         """
         q_index = coordinate_indices(tree)
         low: list[Any] = [-_INF] * tree.nv

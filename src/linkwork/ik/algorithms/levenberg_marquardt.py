@@ -1,17 +1,17 @@
 """Levenberg–Marquardt search with bounds on the configuration manifold, with restarts, for hard tasks.
 
-From a start, each step minimises ‖W(e + J δ)‖² + μ ‖δ‖² within limits (`damped_least_squares`), with μ = c ‖W e‖².  The
-last steps then converge at a quadratic rate, singular or not.  A step that does not reduce ‖W e‖ is halved.  When steps
-no longer reduce the errors, or are too many, the search continues at the next start of a sequence that covers the
-limits; it returns the best configuration.  With wide tolerances the first start aims at the target, and the others at
-the nearest point within tolerance: e is then the excess over the tolerance.  For a robot with a free base and many
-errors, only the base moves in the first steps of a start, unless loops tie it to the limbs.  A new start leaves the
-base where it was best.
+From a start, each step minimises ‖W(e + J δ)‖² + μ ‖δ‖² within limits (`damped_least_squares`), with μ = c ‖W e‖².
+The last steps then converge at a quadratic rate, singular or not.  A step that does not reduce ‖W e‖ is halved.  When
+steps no longer reduce the errors, or are too many, the search continues at the next start of a sequence that covers
+the limits; it returns the best configuration.  With wide tolerances the first start aims at the target, and the others
+at the nearest point within tolerance: e is then the excess over the tolerance.  For a robot with a free base and many
+errors, only the base moves in the first steps of a start, unless loops tie it to the limbs.  A new start keeps the
+base of the best configuration.
 
-The last iterations of all refine the best configuration.  Where ‖W e‖ does not vanish, the rows lack the curvature that
-comes with it; damping is increased as far as needed, and a share of the previous step is added.  Costs that differ by
-rounding count as equal there, since they determine q to the root of rounding only, and steps to less.  Everything is
-one loop, so a sample of a batch that has ended makes room for the next.
+The last iterations of the search refine the best configuration.  Where ‖W e‖ does not vanish, the Gauss–Newton matrix
+lacks the curvature of the errors; damping is increased as far as needed, and a fraction of the previous step is added.
+There, costs that differ by rounding count as equal, since a cost determines q only to the square root of rounding
+errors.  The whole search is one loop, so the next sample of a batch begins when a sample has ended.
 
 Sources: Fan and Yuan, On the quadratic convergence of the Levenberg-Marquardt method without nonsingularity assumption,
 Computing 74, 2005; Beeson and Ames, TRAC-IK, Humanoids 2015 (the protocol by which constants of `search` were chosen).
@@ -24,14 +24,14 @@ without other starts and without checking the gain of a step.  Near a solution i
 singular or not, and to first order to the nearest one (Fan and Yuan 2005).  If it does not converge, no solution is
 near.
 
-`damped` repeats the damped Newton step of inverse kinematics as the equation is written.  The minimum of
+`damped` repeats the textbook form of the damped Newton step of inverse kinematics.  The minimum of
 ‖q − q₀‖² + μ ‖φ(q) − y‖², with φ linearised about q₀, is
 
     q = q₀ + Jᵀ (J Jᵀ + 1/μ)⁻¹ (y − φ(q₀)).
 
-This is the first step of an optimisation that starts at q₀.  Repeated from each new q, it is a method that ends where
-J Jᵀ + 1/μ lets it.  Its only limits are those to which q is clipped; it compares no configurations and has no restarts.
-It serves as the reference for other solvers.
+This is the first step of an optimisation that starts at q₀.  Repetition from each new q has no guarantee of
+convergence.  q is clipped to the position limits; the method does not compare configurations and has no restarts.  It
+is the reference for other solvers.
 
 Sources: Wampler, Manipulator inverse kinematic solutions based on vector formulations and damped least-squares methods,
 IEEE Trans. SMC 16 (1), 1986; Nakamura and Hanafusa, Inverse kinematic solutions with singularity robustness for robot
@@ -118,7 +118,7 @@ class _State(NamedTuple):
 class SearchResult(NamedTuple):
     """Result of a search: configuration, success, iterations, and index of the last start.
 
-    Solvers of soft tasks add whether the hard tasks are satisfied, and the multiplier of each error.
+    Solvers of soft tasks add a flag that the hard tasks are satisfied, and the multiplier of each error.
     """
 
     q: list[Any]

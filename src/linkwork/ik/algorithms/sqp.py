@@ -7,10 +7,10 @@ quadratic program of the linearised errors and limits (`sqp_step`).  Its matrix 
 ½ ‖q ⊖ q₀‖² + λᵀe (BFGS with Powell's damping).  A step that neither reduces the errors nor the merit function, the
 distance plus ρ ‖e‖, is halved.
 
-When steps end, or cannot lead to a smaller distance than the best one, the next start follows.  The first is the
-initial guess; others cover the part of the limits that is not farther from q₀ than the best configuration.  Angles of
-starts and solutions are shifted to within half a revolution of q₀ where limits permit, since full revolutions only add
-distance.  Everything is one loop.
+When steps end, or cannot lead to a smaller distance than the best one, the next start follows.  The first start is the
+initial guess; other starts cover the part of the limits that is not farther from q₀ than the best configuration.
+Angles of starts and solutions are shifted to within half a revolution of q₀ where limits permit, since full
+revolutions only add distance.  Everything is one loop.
 
 Sources: Powell, A fast algorithm for nonlinearly constrained optimization calculations, Lecture Notes in Mathematics
 630, 1978; Nocedal and Wright, Numerical Optimization, 2nd ed., 2006, chapter 18.
@@ -180,7 +180,7 @@ class _Search:
     def _sampling_range(self, n: int, reach: Any, most: Any) -> tuple[Any, Any]:
         """Return the range from which starts draw a limited coordinate.
 
-        It is one revolution wide; what limits cut off on one side is added on the other.
+        The range is one revolution wide; if limits cut off a part on one side, it is extended on the other side.
         """
         x, low, high = self.centre[n], self.box.lower[n], self.box.upper[n]
         down = fmin(reach + fmax(x + reach - high, 0.0), most)
@@ -384,7 +384,7 @@ class _Search:
         )
 
     def _range_sides(self, flags: Scalars, beyond: Scalars) -> list[Any]:
-        """Return ``flags`` of active range ends, in which ends that errors violate by more than tolerance are active.
+        """Return ``flags`` of active range ends; ends that errors violate by more than tolerance become active.
 
         Otherwise the first step of a search could be zero.
         """

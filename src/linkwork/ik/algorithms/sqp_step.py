@@ -6,8 +6,9 @@ For a given active set it is a linear problem of the free coordinates,
     (J H⁻¹Jᵀ + ν 1) λ = e − J H⁻¹g,      δ = −H⁻¹(g + Jᵀλ),
 
 in which active coordinates have a fixed δ.  The active set is predicted and then updated from the solution: a
-coordinate that exceeds its bound is fixed there, and one whose multiplier has the wrong sign is released.  A row with a
-range is active at an end of its range.  ν shortens steps far from the solution, as in the Levenberg–Marquardt method.
+coordinate that exceeds its bound is fixed at the bound, and a coordinate whose multiplier has the wrong sign is
+released.  A row with a range is active at an end of its range.  ν shortens steps far from the solution, as in the
+Levenberg–Marquardt method.
 
 Sources: Hintermüller, Ito and Kunisch, The primal-dual active set strategy as a semismooth Newton method, SIAM J.
 Optim. 13 (3), 2002; Nocedal and Wright, Numerical Optimization, 2nd ed., 2006, chapter 16.

@@ -1,15 +1,15 @@
 """Strict task priorities: each level is minimised without worsening the levels before it.
 
-There is one stage for the hard errors of each level and one for its soft errors.  In each stage, errors of earlier
-stages are constrained to the values reached there (or to their ranges where satisfied) as hard errors of
-`augmented_lagrangian`, and the stage's own errors are minimised.  Where errors of an earlier soft stage remain, their
-values are those of a minimum, so such constraints are singular.  The cost of that stage then counts with a large weight
+There is one stage for the hard errors of each level and one for its soft errors.  In each stage, the stage's own
+errors are minimised by `augmented_lagrangian`.  Errors of earlier stages are hard errors, constrained to the values
+that they have reached (or to their ranges if satisfied).  Where errors of an earlier soft stage remain, their values
+are those of a minimum, so such constraints are singular.  The cost of that stage then counts with a large weight
 instead.  A stage that cannot satisfy its constraints leaves the configuration unchanged.
 
 The last configuration is checked for all stages together, since a later stage may lead away from a saddle point of an
 earlier one, and a stage may end without a minimum.  With the gradient g of the cost f of a stage, the Hessian H of the
 costs of earlier stages, and the mean curvature μ of f, the step δ within limits minimises gᵀδ + ½ δᵀ(κ H + μ 1) δ for a
-large κ.  If δ lowers f by more than a small share of f, the search did not succeed.
+large κ.  If δ lowers f by more than a small fraction of f, the search did not succeed.
 
 Source: Escande, Mansard and Wieber, Hierarchical quadratic programming, Int. J. Robotics Research 33 (7), 2014 (for
 velocities).
@@ -113,7 +113,7 @@ def _has_errors(stack: Stack, spec: ResidualSpec, stage: tuple[int, bool], rows:
 def _is_stationary(
     stack: Stack, spec: ResidualSpec, at: Stacked, q: Scalars, box: LimitBox, stages: Sequence[tuple[int, bool]]
 ) -> Any:
-    """Return 1 if no small step lowers the cost of a stage without raising that of an earlier one, else 0."""
+    """Return 1 if no small step lowers a stage's cost without raising an earlier stage's cost, else 0."""
     nv, result, beyond = stack.tree.nv, 1.0, spec.beyond(at.errors)
     preserved, units = _preserved(stack), unit_steps(stack.tree)
     scale = {k: unit for k, unit in enumerate(units) if unit != 1.0}
@@ -174,7 +174,7 @@ def _own_range(spec: ResidualSpec, row: int) -> tuple[Any, Any, Any]:
 def _preserved_range(spec: ResidualSpec, row: int, x: Any, preserved: float) -> tuple[Any, Any, Any]:
     """Return the range that preserves an error x of an earlier stage, with its tolerance.
 
-    It is the error's own range if that is satisfied, else its own range extended to x.
+    It is the error's range if x is within it, else the range extended to x.
     """
     low, high, tolerance = _own_range(spec, row)
     if not spec.hard[row]:

@@ -72,7 +72,7 @@ class Stack:
     def idle_dofs(self) -> frozenset[int]:
         """Indices in v of joints that change no error of the problem's tasks; other starts keep them at q_init.
 
-        It is empty if a task depends on other quantities than joints and relative poses of frames.
+        The set is empty if a task depends on quantities other than joints and relative poses of frames.
         """
         if self.unmoved is not None:
             return self.unmoved
@@ -130,9 +130,9 @@ class Stack:
     def at(self, q: Scalars, *, exact: bool = False, curved: bool = False) -> Stacked:
         """Compute the errors of all tasks and their Jacobian at q; columns of locked joints are zero.
 
-        ``exact`` selects a Jacobian that is exact also where errors are not zero. ``curved`` selects one that can be
-        differentiated again for second derivatives. With a time step ``dt``, errors include their drift during the
-        step.
+        ``exact`` selects a Jacobian that is exact also where errors are not zero. ``curved`` selects a Jacobian that
+        can be differentiated again for second derivatives. With a time step ``dt``, errors include their drift during
+        the step.
         """
         k = TaskState(self.tree, q)
         errors: list[Any] = []
@@ -235,7 +235,7 @@ class Stack:
         return result
 
     def _norms(self, beyond: Scalars, group: Sequence[int]) -> tuple[Any, Any]:
-        """Return the norm of the errors of a group, and that of their tolerances."""
+        """Return the norm of the errors of a group, and the norm of their tolerances."""
         if len(group) == 1:
             return fabs(beyond[group[0]]), self.tolerances[group[0]]
         norms = [sqrt(dot(x, x)) for x in ([values[k] for k in group] for values in (beyond, self.tolerances))]
@@ -244,7 +244,7 @@ class Stack:
     def weighted(self, rows: Sequence[Scalars], beyond: Scalars, weights: Scalars) -> tuple[list[Any], list[list[Any]]]:
         """Return the weighted range violations and the weighted Jacobian.
 
-        Rows of the Jacobian are zero for errors that are within their range; those of equations are always included.
+        Rows of the Jacobian are zero for errors that are within their range; rows of equations are always included.
         """
         active_rows = self.active_rows(rows, beyond)
         weighted = [[x if is_zero(x) else x * w for x in row] for row, w in zip(active_rows, weights, strict=True)]
@@ -361,10 +361,11 @@ class TaskState(KinematicState):
 def _above_rounding(
     constraint: Constraint, rows: list[list[Any]], sizes: list[list[Any]] | None = None
 ) -> list[list[Any]]:
-    """Return a constraint's Jacobian rows with rounding errors set to zero, since solvers that scale rows magnify them.
+    """Return a constraint's Jacobian rows with elements that are rounding errors set to zero.
 
-    ``sizes`` are the squares that elements would have without cancellation.  Without ``sizes``, an element is compared
-    with the largest one of its column among the constraint's rows of the same unit.
+    Solvers that scale rows would magnify rounding errors.  ``sizes`` are the squares that elements would have without
+    cancellation.  Without ``sizes``, an element is compared with the largest element of its column among the
+    constraint's rows of the same unit.
     """
     least = NOISE
     if sizes is None:

@@ -68,7 +68,7 @@ def frozen(name: str, target: Any) -> Any:
 
 
 def ranges_of(caller: str, lower: Any, upper: Any) -> tuple[Any, Any]:
-    """Return lower and upper bounds, each a number or a tuple with one per error.
+    """Return lower and upper bounds, each a number or a tuple with a number for each error.
 
     Raises ValueError for empty ranges and NaN.
     """

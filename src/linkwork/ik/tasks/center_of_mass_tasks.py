@@ -87,9 +87,9 @@ class SupportPolygonTask(WeighedTask):
         lw.ik.SupportPolygonTask([(0.1, 0.1), (-0.1, 0.1), (-0.1, -0.1), (0.1, -0.1)], margin=0.02)
         lw.ik.SupportPolygonTask(["toe_left", "heel_left", "heel_right", "toe_right"])
 
-    The ``vertices`` are positions (n, 2) in that plane, in order along the polygon in either direction.  Or they are
-    names of frames and points, which may move, in any order: they are sorted by their angle about their mean.  Errors
-    are the distances of the centre inside each edge [m], which must be at least ``margin``.
+    The ``vertices`` are positions (n, 2) in this plane, in order along the polygon in either direction.  They may also
+    be names of frames and points, in any order, which may move: these are sorted by their angle about their mean.
+    Errors are the distances of the centre inside each edge [m], which must be at least ``margin``.
 
     ``weight``, ``level``, ``tolerance`` and ``name`` are those of every `Task`.
     """

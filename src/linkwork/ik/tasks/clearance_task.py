@@ -27,9 +27,9 @@ class ClearanceTask(AimedTask):
 
         robot.ik_problem([lw.ik.PoseTask("hand"), lw.ik.ClearanceTask(scene, 0.02)])
 
-    It has one error per link: the smallest distance of the link's shapes to obstacles and to earlier links, for the
-    pairs of `Robot.collision_pairs`.  A hard task holds at every solution; with a weight, the missing distance costs ½
-    Σ (w e)².  The scene is the task's target.  Another scene of the same capacities can be passed with a call:
+    The task has one error per link: the smallest distance of the link's shapes to obstacles and to earlier links, for
+    the pairs of `Robot.collision_pairs`.  A hard task holds at every solution; with a weight, the missing distance
+    costs ½ Σ (w e)².  The scene is the task's target.  Another scene of the same capacities can be passed with a call:
     `target_for` converts it to an array.
 
     ``weight``, ``level``, ``tolerance`` and ``name`` are those of every `Task`.
@@ -55,8 +55,8 @@ class ClearanceTask(AimedTask):
     def target_for(self, scene: Scene) -> np.ndarray:
         """Return a scene as the array that this task takes as its target.
 
-        Raises ValueError if the scene does not have the capacities of the task's own scene: the number of obstacles of
-        each kind for which it has room.
+        Raises ValueError if the scene's capacities (largest number of obstacles of each kind) differ from those of the
+        task's own scene.
         """
         return scene_array(f"task {self.name!r}", scene, self.capacities)
 

@@ -1,9 +1,9 @@
 """Tasks for the pose, position or orientation of a frame relative to any frame.
 
-Errors lead from the target T to the frame B.  They are in the axes of the frame itself (the cheapest), of its target,
-of the frame A that both are relative to, or of any other frame.  In the frame's own axes the Jacobian is its twist, for
-an error considered fixed in them.  This is not the exact derivative away from the target, but it gives the exact
-gradient of the sum of squares if all axes have the same weight.  If an axis is free, or weights differ, the Jacobian is
+Errors are displacements from the target T to the frame B.  They are in the axes of B itself (the cheapest choice), of
+T, of the frame A to which both are relative, or of any other frame.  In B's own axes, the Jacobian is that of B's
+twist.  Away from the target it is not the exact derivative of the errors, but it gives the exact gradient of the sum of
+squares if all axes have the same weight.  If an axis is free, or weights differ, the Jacobian is
 exact.
 
 Rates along a path are in axes that do not rotate with the frame: velocities of the point, and angular velocities.
@@ -111,8 +111,8 @@ class _FrameTask(AimedTask):
     def curved_rows(self, state: TaskKinematics, target: Scalars) -> TaskRows:
         """Compute errors and a Jacobian whose derivatives are the second derivatives of the errors.
 
-        ``state`` and ``target`` are those of `errors`.  With equal weights, the rows of the rotation are those of the
-        angular velocity, which is exact enough for small angles.
+        ``state`` and ``target`` are arguments of `errors`.  With equal weights, the rows of the rotation are the
+        Jacobian of the angular velocity, which is accurate enough for small angles.
         """
         return self._at(state, target, "yes" if self._needs_exact_jacobian else "way")
 
@@ -126,8 +126,8 @@ class _FrameTask(AimedTask):
     def rates(self, states: Sequence[TaskKinematics], steps: Sequence[Any], target: Scalars) -> list[Any]:
         """Compute the divided time difference of the motion of B relative to A, which does not depend on the target.
 
-        ``states`` are the newest first, with ``steps`` [s] between them.  The motion is the position, and the angular
-        velocity for rotations.  It is in A's axes, unless axes other than B's own are named.
+        ``states`` are in order from the newest, with ``steps`` [s] between them.  The motion is the position, and for
+        rotations the angular velocity.  It is in A's axes, unless the task names axes other than B's own.
         """
         R, result = self._axes_of(states[0], target), []
         for vectors in self._motion_vectors(states, steps):
@@ -305,9 +305,9 @@ class PoseTask(_FrameTask):
     def moving_rows(self, state: TaskKinematics, target: Scalars) -> TaskRows:
         """Compute errors and the Jacobian that feedback controllers use.
 
-        ``state`` and ``target`` are those of `errors`.  For errors in the frame's own axes it is the Jacobian of the
-        frame's twist, which is cheaper than that of the errors.  It is the exact Jacobian of the errors if some errors
-        are free, or if weights differ between axes.
+        ``state`` and ``target`` are arguments of `errors`.  For errors in the frame's own axes this is the Jacobian of
+        the frame's twist, which is cheaper than that of the errors.  It is the exact Jacobian of the errors if some
+        errors are free, or if weights differ between axes.
         """
         return self.rows(state, target)
 
@@ -333,9 +333,9 @@ class PoseTask(_FrameTask):
 class PositionTask(_FrameTask):
     """Task: a frame's origin, or a point of the robot, is at a position p (3,) of a frame [m].
 
-    A position has no axes of its own: errors are in those of the frame, of the frame it is relative to, or of another.
+    Errors are in the axes of the frame, of ``relative_to``, or of another frame, since a target position has no axes.
 
-    ``relative_to`` is the other frame, by default the world. ``free`` is set for a call whose tolerances free some
+    ``relative_to`` is the frame of p, by default the world. ``free`` is set for a call whose tolerances free some
     errors. ``weight``, ``level``, ``tolerance``, ``target`` and ``name`` are those of every `Task`.
     """
 
@@ -410,8 +410,8 @@ class OrientationTask(_FrameTask):
     def moving_rows(self, state: TaskKinematics, target: Scalars) -> TaskRows:
         """Compute errors and the Jacobian that feedback controllers use.
 
-        ``state`` and ``target`` are those of `errors`.  For errors in the frame's own axes it is the Jacobian of the
-        frame's angular velocity. It is the exact Jacobian of the errors if some errors are free, if weights differ
+        ``state`` and ``target`` are arguments of `errors`.  For errors in the frame's own axes this is the Jacobian of
+        the frame's angular velocity. It is the exact Jacobian of the errors if some errors are free, if weights differ
         between axes, or if errors are in other axes.
         """
         return self.rows(state, target)

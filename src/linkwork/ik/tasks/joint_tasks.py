@@ -37,7 +37,8 @@ class _JointIndex:
 class _JointErrorTask(AimedTask):
     """Base class of tasks whose errors are differences of joint configurations.
 
-    For feedback controllers the target's velocity and acceleration are those of the joints, in the target's own axes.
+    For feedback controllers, the target's velocity and acceleration are joint velocities and accelerations in the
+    target's own axes.
     """
 
     @property
@@ -97,7 +98,7 @@ class _JointErrorTask(AimedTask):
 @public_constructor
 @dataclass(frozen=True)
 class PostureTask(_JointErrorTask):
-    """Task: the configuration is near a target (nq); errors are the tangent vector from it to q [rad, m].
+    """Task: the configuration q is near a target (nq); errors are the tangent vector from target to q [rad, m].
 
     ``joints`` selects joints by name (default: all), or maps names to factors that multiply the weight.
 

@@ -27,11 +27,11 @@ _FREE = 50.0  # error of a frame that moves without motors
 class ManipulabilityTask(AimedTask):
     """Task: the manipulability w = √det(J Jᵀ) of a frame is at least w₀ > 0; the error is log(w/w₀) ≥ 0.
 
-    It differs from `Robot.manipulability`: 10⁻¹² is added to the square of each singular value of J, so that errors and
+    w differs from `Robot.manipulability`: 10⁻¹² is added to the square of each singular value of J, so that errors and
     Jacobian are finite at singularities. A soft task with an unattainable w₀ maximises w. For a mechanism, w is the
-    manipulability by all motors; the task is satisfied where the frame moves without them.
+    manipulability by all motors; the task is satisfied where the frame can move although all motors are at rest.
 
-    w₀ is the ``target``.  J is that of ``part`` of the frame's motion relative to ``relative_to``.  ``weight``,
+    w₀ is the ``target``.  J is the Jacobian of ``part`` of the frame's motion relative to ``relative_to``.  ``weight``,
     ``level``, ``tolerance`` and ``name`` are those of every `Task`.
     """
 

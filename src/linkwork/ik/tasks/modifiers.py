@@ -273,7 +273,7 @@ class Soft(_ModifiedTask):
 
     The weight w has the unit 1/m or 1/rad: a number, or one for each error.
 
-    ``target``, ``level``, ``tolerance`` and ``name`` are by default those of the task.
+    ``target``, ``level``, ``tolerance`` and ``name`` default to those of the modified task.
     """
 
     weight: Any = 1.0
@@ -299,8 +299,8 @@ class Within(_ModifiedTask):
 
     Bounds are numbers, or one for each error, and may be infinite.  Only the violation of the range counts as an error.
 
-    The bounds are ``lower`` and ``upper``.  ``target``, ``weight``, ``level``, ``tolerance`` and ``name`` are by
-    default those of the task.
+    The bounds are ``lower`` and ``upper``.  ``target``, ``weight``, ``level``, ``tolerance`` and ``name`` default to
+    those of the modified task.
     """
 
     lower: Any = -math.inf  # [m, rad]

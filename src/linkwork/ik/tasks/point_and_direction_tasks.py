@@ -2,10 +2,10 @@
 
 Directions: d is fixed in B, and u is the required unit direction, both in B's axes.  θ is the angle between them and a
 the axis of the shortest rotation, d × u = a sin θ.  Without a cone, errors are the components of θ a along two axes
-perpendicular to d.  They are finite, and of norm π where u is opposite to d; every rotation is then a shortest one, and
-the first of the two axes is used.  Rows are the rates at which u rotates about the two axes relative to B.  They are
-the exact derivative where the error vanishes, and give the exact gradient of θ²/2 everywhere.  Within a cone the error
-is θ itself, and its rate is that about a.
+perpendicular to d.  They are finite, and of norm π where u is opposite to d; every rotation is then a shortest one,
+and the first of the two axes is used.  Rows are the rates at which u rotates about the two axes relative to B.  They
+are the exact derivative where the error vanishes, and give the exact gradient of θ²/2 everywhere.  With a cone the
+error is θ itself, and its rate is the angular velocity about a.
 """
 
 from __future__ import annotations
@@ -103,8 +103,8 @@ class AlignTask(_DirectionTask):
 
         lw.ik.AlignTask("hand.z", to="table.z", cone=0.1)
 
-    The target direction is in ``relative_to`` and may have any length.  With a ``cone`` [rad] the angle between them is
-    at most that.
+    The target direction is in ``relative_to`` and may have any length.  With a ``cone`` [rad] the angle between both
+    directions is at most ``cone``.
 
     ``weight``, ``level``, ``tolerance`` and ``name`` are those of every `Task`.
     """
@@ -148,8 +148,8 @@ class LookAtTask(_DirectionTask):
         lw.ik.LookAtTask("camera.z", point="hand", cone=0.4)
 
     The position is in ``relative_to``.  ``point`` is a frame (its origin) or a point of the robot.  With a ``cone``
-    [rad], half of a field of view, the position may be off the direction by that angle.  A position at the origin
-    itself counts as straight behind.
+    [rad], half of a field of view, the angle between the direction and the line to the position may be up to ``cone``.
+    A position at the origin itself counts as straight behind.
 
     ``weight``, ``level``, ``tolerance``, ``target`` and ``name`` are those of every `Task`.
     """

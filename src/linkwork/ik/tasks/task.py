@@ -1,7 +1,7 @@
-"""Task contract, over any scalar: the error of a configuration with respect to a goal, and its Jacobian.
+"""Protocol of a task, over any scalar: the error of a configuration with respect to a goal, and its Jacobian.
 
-A task is a value that names frames, joints and points of a robot.  Its *errors* e(q) are zero, or within ranges, where
-it is satisfied.  Its rows are the Jacobian of the errors, ė = J v, in the tangent space, so steps stay on the
+A task is a value that names frames, joints and points of a robot.  Where the task is satisfied, its *errors* e(q) are
+zero or within ranges.  Its rows are the Jacobian of the errors, ė = J v, in the tangent space, so steps stay on the
 configuration manifold.  Its goal is an array, the *target*, which is a field of the task or an argument of each call.
 
 A task without a weight is *hard*: it must be satisfied within its tolerance.  A task with weight w is *soft*: it adds
@@ -67,9 +67,9 @@ class TaskTarget:
 class PairSelection:
     """Pairs of shapes, selected by name, whose distances a task uses.
 
-    ``own`` are pairs within the robot, and ``shapes`` the robot's shapes that are measured against a scene.  The full
-    list of pairs is ``own`` followed by each of ``shapes`` with every entry of the scene; ``selected`` are the indices
-    of the selected ones.
+    ``own`` are pairs within the robot, and ``shapes`` the robot's shapes whose distances to a scene are computed.  The
+    full list of pairs is ``own`` followed by each of ``shapes`` with every entry of the scene; ``selected`` are the
+    indices of the selected pairs in this list.
     """
 
     own: tuple[tuple[int, int], ...]
@@ -105,10 +105,10 @@ class TaskKinematics(Kinematics, Protocol):
         """
 
     def clearances(self, scene: Mapping[SolidKind, Any]) -> Mapping[str, TaskRows]:
-        """Return, by link, its smallest distance to the obstacles and to links before it, with the Jacobian.
+        """Return for each link its smallest distance to obstacles and to earlier links, with the Jacobian.
 
-        ``scene`` has the obstacles' values by kind.  The distance of a pair of links belongs to the later one in the
-        robot.
+        ``scene`` has the obstacles' values by kind.  The distance of a pair of links belongs to the link that comes
+        later in the robot.
         """
 
     def select_pairs(self, caller: str, scene: Scene, pairs: Iterable[tuple[str, str]] | None) -> PairSelection:
@@ -157,13 +157,10 @@ class Task(ABC):
 
     Fields of every task:
 
-    - ``name``.
-    - ``weight``: None for a hard task; a number, or one for each error [1/m, 1/rad].  With weight 0 an error is only
-      reported.
-    - ``level``: priority, 0 first.
-    - ``tolerance``: one number that bounds the remaining angle and distance, or one for each error; infinite if free.
-      Up to 1e-3 it is the accuracy of a search; a larger one widens the set of solutions.
-    - ``target``: default target.
+    - ``name``. - ``weight``: None for a hard task; a number, or one for each error [1/m, 1/rad].  With weight 0 an
+    error is only reported. - ``level``: priority, 0 first. - ``tolerance``: one number that bounds the remaining angle
+    and distance, or a number for each error; infinite if free. Up to 1e-3 it is the accuracy of a search; a larger
+    tolerance widens the set of solutions. - ``target``: default target.
     """
 
     name: str
@@ -181,7 +178,7 @@ class Task(ABC):
 
     @property
     def _depends_on(self) -> References | None:
-        """Joints, and frames, points and directions whose relative poses determine the errors; None for others."""
+        """Joints, frames, points and directions that determine the errors; None if other quantities do."""
         return None
 
     @property
@@ -211,8 +208,8 @@ class Task(ABC):
     def drift(self, state: TaskKinematics, target: Scalars) -> list[Any] | None:
         """Return the rates of the errors of a robot at rest [m/s, rad/s]: ė = J v + drift.
 
-        ``state`` and ``target`` are those of `errors`.  None if the errors do not depend on time.  A velocity task,
-        which requires J v = w, has the drift −w.
+        ``state`` and ``target`` are arguments of `errors`.  The result is None if the errors do not depend on time.  A
+        velocity task, which requires J v = w, has the drift −w.
         """
         return None
 
@@ -232,7 +229,7 @@ class Task(ABC):
 
     @property
     def known(self) -> bool:
-        """True if no field of the task is still open; ``settled`` sets the fields that depend on the robot."""
+        """True if all fields of the task are set; ``settled`` sets the fields that depend on the robot."""
         return True
 
     @property
@@ -261,8 +258,8 @@ class Task(ABC):
     def curved_rows(self, state: TaskKinematics, target: Scalars) -> TaskRows:
         """Compute a Jacobian that can be differentiated again for second derivatives.
 
-        ``state`` and ``target`` are those of `errors`.  Where it is not exact, it is as accurate as ``rows`` near the
-        target.
+        ``state`` and ``target`` are arguments of `errors`.  A Jacobian that is not exact is as accurate as ``rows``
+        near the target.
         """
         return self.rows(state, target)
 
@@ -277,17 +274,17 @@ class Task(ABC):
     def rates(self, states: Sequence[TaskKinematics], steps: Sequence[Any], target: Scalars) -> list[Any]:
         """Compute the k-th time derivative of the task's errors by finite differences of k + 1 states, newest first.
 
-        It is a divided difference. ``steps`` [s] are the times between consecutive states, and ``target`` is that of
-        `errors`. A task whose errors are in rotating axes uses the underlying motion instead of its errors: the
-        position of a frame in fixed axes, and its angular velocity.
+        The result is a divided difference. ``steps`` [s] are the times between consecutive states, and ``target`` is
+        an argument of `errors`. A task whose errors are in rotating axes uses the underlying motion instead of its
+        errors: the position of a frame in fixed axes, and its angular velocity.
         """
         return time_differences([self.errors(k, target) for k in states], steps)
 
     def moving_rows(self, state: TaskKinematics, target: Scalars) -> TaskRows:
         """Compute the errors and the Jacobian J that feedback controllers use.
 
-        ``state`` and ``target`` are those of `errors`.  J may have more rows than there are errors.  The products of
-        these rows with v are inputs of `settling`.
+        ``state`` and ``target`` are arguments of `errors`.  J may have more rows than there are errors.  The products
+        of these rows with v are inputs of `settling`.
         """
         return self.exact_jacobian(state, target)
 
@@ -295,7 +292,8 @@ class Task(ABC):
     def rates_follow_jacobian(self) -> bool:
         """True if errors have the rates J v − led, with the Jacobian of `moving_rows`, for all motions of the target.
 
-        ``led`` is that of `settling`.  Then it determines the motion of the target, on which J may depend.
+        ``led`` is an argument of `settling`.  If the property is True, ``led`` determines the motion of the target, on
+        which J may depend.
         """
         return self.target_of is not None
 
@@ -394,7 +392,8 @@ def time_differences(rows: Sequence[Iterable[Any]], steps: Sequence[Any]) -> lis
     """Return the newest time derivative of order len(steps), approximated by divided differences of ``rows``.
 
     ``rows`` are newest first.  ``steps`` [s] are the times between consecutive states.  If ``rows`` are values at the
-    states, there is one more row than steps.  With d rows fewer, they are derivatives of order d, such as velocities.
+    states, there is one more row than steps.  If there are d rows fewer, ``rows`` are derivatives of order d, such as
+    velocities.
     """
     result = [list(row) for row in rows]
     for order in range(len(steps) + 2 - len(rows), len(steps) + 1):

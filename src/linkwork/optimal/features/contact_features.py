@@ -1,8 +1,8 @@
 """Contacts: contact forces as decision variables, friction cones, and conditions of sticking contact.
 
 A *point* contact has a force (3) in the world's axes.  A *surface* contact has a wrench (moment; force) (6) at the
-origin of a frame, in its axes, with the surface normal along z.  A force f_t acts on the robot in step t, in
-`Window.torque`; the contact sticks from q_{t−1} to q_t.
+origin of a frame, in the axes of this frame, with the surface normal along z.  A force f_t acts on the robot in step
+t, in `Window.torque`; the contact sticks from q_{t−1} to q_t.
 """
 
 from __future__ import annotations
@@ -29,9 +29,9 @@ _ROUNDING = 1e-5  # of the robot's weight: radius that rounds the tip of a smoot
 
 @dataclass(frozen=True)
 class PathContact:
-    """A point or surface contact of a robot, whose force is the decision variable with its name.
+    """A point or surface contact of a robot; its force is the decision variable with the contact's name.
 
-    ``frame`` is that of the point or surface.
+    ``frame`` is the frame of the point or surface.
     """
 
     name: str
@@ -62,17 +62,17 @@ class PathContact:
     def wrench(self, values: Scalars) -> tuple[str, str, Scalars]:
         """Return the frame at whose origin the contact acts, the frame of the axes, and the wrench on the robot.
 
-        The wrench is (moment; force) (6), of the force's ``values``.  The axes are those of the frame for a surface,
-        and the world's for a point.
+        The wrench (moment; force) (6) follows from the ``values`` of the decision variable.  The axes are those of the
+        frame for a surface, and the world's axes for a point.
         """
         return self.frame, self.frame if self.surface else "world", [*[0.0] * (6 - self.size), *values]
 
 
 @dataclass(frozen=True)
 class ConstraintForce:
-    """Force λ of one of the robot's constraints: the decision variable that has its name.
+    """Force λ of a constraint of the robot: the decision variable with the constraint's name.
 
-    It has a component for each component of the constraint, and exerts Gᵀ λ [N·m, N] on the joints, with the
+    The force has a component for each component of the constraint, and exerts Gᵀ λ [N·m, N] on the joints, with the
     constraint Jacobian G. λ is in N for lengths, in N·m for angles.
     """
 
@@ -146,9 +146,9 @@ def _checked_normal(caller: str, normal: Any) -> None:
 @public_constructor
 @dataclass(frozen=True)
 class ContactForce(_OfContact):
-    """The force or wrench of a contact: to constrain it to zero, or to penalise it in least squares.
+    """Force or wrench of a contact, for a constraint to zero or a least-squares penalty.
 
-    ``name`` is that of its values in results.
+    ``name`` is the name of the values in results.
     """
 
     _label = "force"
@@ -170,14 +170,14 @@ class ContactForce(_OfContact):
 class FrictionCone(_OfContact):
     """Friction cone of a point contact with coefficient μ about a normal n.
 
-    Its components, to be at most 0 [N], are
+    The components, which must be at most 0 [N], are
 
         smooth:    √(|f_t|² + ε²) − ε − μ f_n,   −f_n             with ε = 10⁻⁵ of the robot's weight
         pyramid:   |f · t_1| − μ f_n,  |f · t_2| − μ f_n  for both signs,  −f_n
 
     with f_n = n · f, the tangential force f_t, and tangents t_1 and t_2; the pyramid circumscribes the cone.
 
-    ``friction`` is μ.  ``name`` is that of its values in results.
+    ``friction`` is μ.  ``name`` is the name of the values in results.
     """
 
     friction: float = 0.5
@@ -232,7 +232,7 @@ class SurfaceCone(_OfContact):
 
     with a component for each sign.
 
-    ``name`` is that of its values in results.
+    ``name`` is the name of the values in results.
 
     Source: Caron, Pham and Nakamura, Stability of surface contacts for humanoid robots, ICRA 2015.
     """
@@ -275,11 +275,11 @@ class SurfaceCone(_OfContact):
 @public_constructor
 @dataclass(frozen=True)
 class StickingContact(_OfContact):
-    """Motion of a contact since the step before: displacement [m], for a surface also rotation [rad].
+    """Motion of a contact since the previous step: displacement [m], for a surface also rotation [rad].
 
-    It is zero if the contact sticks.
+    The motion is zero if the contact sticks.
 
-    ``name`` is that of its values in results.
+    ``name`` is the name of the values in results.
     """
 
     _label = "stays"
@@ -313,7 +313,7 @@ class StickingContact(_OfContact):
 class ContactHeight(_OfContact):
     """Height n · p − h of a contact point p above the plane with normal n at height h [m].
 
-    ``name`` is that of its values in results.
+    ``name`` is the name of the values in results.
     """
 
     normal: tuple[float, float, float] = (0.0, 0.0, 1.0)
@@ -349,7 +349,7 @@ class ContactHeight(_OfContact):
 def point_rows(w: Window, frame: str, depth: int, values: list[Any]) -> FeatureJacobian:
     """Return ``values`` with the Jacobian of a frame's position p_t in the world, (3, ...).
 
-    With depth 1 it is the Jacobian of p_t − p_{t−1}.
+    With ``depth`` 1, the Jacobian is that of p_t − p_{t−1}.
     """
     rows = []
     for back, sign in zip(range(depth + 1), (1.0, -1.0), strict=False):

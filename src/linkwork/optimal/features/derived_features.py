@@ -1,4 +1,4 @@
-"""Features of other features: finite differences of their values by time, and their values minus a target."""
+"""Features derived from other features: finite differences of values in time, and values minus a target."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ _MOTIONS: tuple[type[MotionFeature], ...] = (
 
 
 def difference_of(feature: Feature, order: int) -> Feature:
-    """Return the finite difference of a feature by time, of the given order; order 0 returns the feature itself.
+    """Return the finite difference of a feature in time, of an ``order``; order 0 returns the feature itself.
 
     The differences of configurations are velocities, accelerations and jerks of the robot, computed on the manifolds
     of its joints.
@@ -50,7 +50,7 @@ def difference_of(feature: Feature, order: int) -> Feature:
 
 @dataclass(frozen=True)
 class DerivedFeature(Feature):
-    """Base class of features whose values are those of another feature, changed component by component."""
+    """Base class of features that transform each component of another feature's values."""
 
     feature: Feature
 
@@ -79,7 +79,7 @@ class DerivedFeature(Feature):
 
 @dataclass(frozen=True)
 class DifferenceFeature(DerivedFeature):
-    """Finite difference by time of another feature's values, of order ``order``."""
+    """Finite difference in time of another feature's values, of order ``order``."""
 
     order: int
 
@@ -127,9 +127,9 @@ class DifferenceFeature(DerivedFeature):
 
 @dataclass(frozen=True)
 class OffsetFeature(DerivedFeature):
-    """The values of another feature minus a target: one for each of its components, or a single one for all.
+    """The values of another feature minus a target: a number for each component, or one number for all.
 
-    ``shape`` is that of the target, (components,) or ().
+    ``shape`` is the shape of the target, (components,) or ().
     """
 
     shape: tuple[int, ...]

@@ -43,7 +43,7 @@ def chosen_velocities(tree: Any, joints: tuple[str, ...] | None) -> tuple[int, .
 
 
 def named_joints(caller: str, joints: Any) -> tuple[str, ...] | None:
-    """Return the names of joints as a tuple, from one name or several; None stays None.
+    """Return the names of joints as a tuple, from one name or a sequence of names; None for None.
 
     Raises TypeError for other objects, ValueError for a name that occurs twice.
     """
@@ -71,9 +71,9 @@ class TorqueFeature(Feature):
         problem.add(lw.optimal.TorqueFeature(["base"]), "equality")          # a free base has no motor
 
     τ are the motor forces, which also overcome damping, friction, springs and armature of joints, unless ``passive`` is
-    False.  By forward dynamics they are included as in the motion (``passive`` of `TrajectoryProblem.solve`).
+    False.  With forward dynamics, ``passive`` of `TrajectoryProblem.solve` determines whether τ includes these terms.
 
-    ``name`` is that of its values in results.
+    ``name`` is the name of the values in results.
     """
 
     joints: Any = None
@@ -139,9 +139,9 @@ class TorqueFeature(Feature):
 class UnactuatedFeature(TorqueFeature):
     """Joint forces τ of unactuated joints [N·m, N], for a constraint τ = 0.
 
-    By default these joints are the floating ones and those whose effort limits are 0; ``joints`` names others.
+    The default is floating joints and joints whose effort limits are 0; ``joints`` names other joints.
 
-    ``passive`` is that of `TorqueFeature`.  ``name`` is that of its values in results.
+    ``passive`` is an option of `TorqueFeature`.  ``name`` is the name of the values in results.
     """
 
     def __post_init__(self) -> None:
@@ -172,7 +172,7 @@ class PowerFeature(Feature):
 
     v̄ is `Window.mean_velocity`, and τ are the joint forces of `Window.torque`.
 
-    ``passive`` is that of `TorqueFeature`.  ``name`` is that of its values in results.
+    ``passive`` is an option of `TorqueFeature`.  ``name`` is the name of the values in results.
     """
 
     _: KW_ONLY
@@ -211,7 +211,7 @@ class PowerFeature(Feature):
 def without_inertias(robot: Any, kind: str) -> Iterable[str]:
     """Raise ValueError if the robot has no inertias, else return an empty tuple.
 
-    So the result is that of `Feature.checked`: no reasons against the feature.
+    `Feature.checked` returns this tuple: there is no reason against the feature.
     """
     robot.require_inertias(kind)
     return ()
@@ -227,10 +227,10 @@ _ENERGIES = ("kinetic", "potential", "total", "lagrangian")
 class MomentumFeature(Feature):
     """Momentum (angular; linear) of the robot minus a target, in the world's axes [kg·m²/s, kg·m/s].
 
-    It is the momentum at the end of step t, where v_t is the velocity.  ``about`` is "center_of_mass" or "world" (its
-    origin); ``part`` is "angular", "linear" or "both".
+    The momentum is that at the end of step t, where v_t is the velocity.  ``about`` is "center_of_mass" or "world" (the
+    world's origin); ``part`` is "angular", "linear" or "both".
 
-    ``name`` is that of its values in results.
+    ``name`` is the name of the values in results.
     """
 
     about: str = "center_of_mass"
@@ -276,10 +276,10 @@ class MomentumFeature(Feature):
 class EnergyFeature(Feature):
     """Energy of the robot minus a target [J].
 
-    ``energy`` is "potential" of q_t, or at the end of step t, where v_t is the velocity, "kinetic", "total" (kinetic
-    plus potential), or "lagrangian" (kinetic minus potential).
+    ``energy`` is "potential", "kinetic", "total" (kinetic plus potential), or "lagrangian" (kinetic minus potential).
+    "potential" is evaluated at q_t, and the others at the end of step t, where v_t is the velocity.
 
-    ``name`` is that of its values in results.
+    ``name`` is the name of the values in results.
     """
 
     energy: str = "total"

@@ -1,14 +1,14 @@
-"""The contract of a feature, over any scalar: a quantity of successive steps of a path, and its Jacobian.
+"""Protocol of a feature, over any scalar: a quantity of successive steps of a path, and its Jacobian.
 
 A path is a sequence of configurations q_0 ... q_{T−1}, each with variables (such as forces), and parameters of the
-whole path (such as durations).  A *feature* of depth k has values that depend on k + 1 successive steps t, t − 1 ...
-t − k, the *window*.  Its Jacobian has a row for each value, with columns for the tangent vector and variables of each
-of these steps and for the parameters.  Its target comes with each call.  `linkwork.optimal.check_feature` checks the
-contract.
+whole path (such as durations).  A *feature* of depth k has values that depend on k + 1 successive steps t, t − 1 ... t
+− k, the *window*.  Its Jacobian has a row for each value, with columns for the tangent vector and variables of each of
+these steps and for the parameters.  Each call passes the target of a feature.  `linkwork.optimal.check_feature` checks
+that a feature meets this protocol.
 
 Rates are finite differences on the joints' manifolds, v_t = (q_t ⊖ q_{t−1})/g_t, a_t = (v_t − v_{t−1})/τ_t, and so on.
-With the gaps g_t they are exactly those of a curve with constant accelerations in steps of τ_t: v_t is its velocity at
-the end of step t, q_{t−1} belongs to the middle of step t, and q_t to that of step t + 1 or to the end
+With the gaps g_t they are exactly the rates of a curve with constant accelerations in steps of τ_t: v_t is the velocity
+at the end of step t, q_{t−1} belongs to the middle of step t, and q_t to the middle of step t + 1 or to the end
 (`linkwork.optimal.algorithms.path_nlp`).
 
 Source: Toussaint, A tutorial on Newton methods for constrained trajectory optimization, in: Laumond et al., Geometric
@@ -40,8 +40,9 @@ DEEPEST = 3  # largest number of earlier steps in a window
 class FeatureJacobian:
     """The values of a feature and their Jacobian.
 
-    ``rows`` has a matrix for each step back (0 ... depth), with a row for each value and `Window.width` columns: nv for
-    the step's tangent vector, then its variables.  ``parameters`` is the Jacobian by parameters of the whole path.
+    ``rows`` has a matrix for each step back (0 ... depth), with a row for each value and `Window.width` columns: nv
+    for the step's tangent vector, then its variables.  ``parameters`` is the Jacobian with respect to the parameters
+    of the whole path.
     """
 
     values: list[Any]
@@ -51,9 +52,9 @@ class FeatureJacobian:
 
 @dataclass(frozen=True, slots=True)
 class MidpointState:
-    """Robot at a configuration between two steps, with the configuration's derivatives by those of both steps.
+    """Robot at a configuration between two steps, with its derivatives in the configurations of both steps.
 
-    The derivatives are by tangent vectors, nv × nv each.
+    The derivatives are with respect to tangent vectors, nv × nv each.
     """
 
     state: TaskKinematics
@@ -89,13 +90,13 @@ class Window(Protocol):
     def step_of(self, back: int, order: int = 1) -> Any:
         """Time [s] between two differences of order k − 1, for a difference of ``order`` k at t − ``back``.
 
-        It is the gap g_t between configurations, τ_t between velocities, and g_{t−1} between accelerations.
+        This time is the gap g_t between configurations, τ_t between velocities, and g_{t−1} between accelerations.
         """
 
     def step_rates(self, back: int, order: int = 1) -> Mapping[int, Any]:
-        """Derivatives of `step_of` by the path's parameters, as a dict by column; empty for fixed times.
+        """Derivatives of `step_of` in the path's parameters, as a dict by column; empty for fixed times.
 
-        ``back`` and ``order`` are those of `step_of`.
+        ``back`` and ``order`` are arguments of `step_of`.
         """
 
     def earlier(self, back: int, depth: int) -> Window:
@@ -108,24 +109,25 @@ class Window(Protocol):
     def with_equal_steps(self, depth: int) -> Window:
         """Return the window whose ``depth`` configurations are a time τ_t apart, about the middle of step t.
 
-        It has the same q_{t−1}, v_t, a_t and jerk, and is the window itself where all its intervals are equal.
-        Differences by time of functions of configurations are of second order there.
+        The window has the same q_{t−1}, v_t, a_t and jerk; if all intervals are equal, this window itself is returned.
+        In a window of equal steps, finite differences in time of functions of configurations have errors of second
+        order.
         """
 
     def chained(self, jacobian: FeatureJacobian, depth: int) -> FeatureJacobian:
-        """Return ``jacobian``, by the unknowns of `with_equal_steps` of ``depth``, by this window's unknowns."""
+        """Convert a ``jacobian`` in the unknowns of ``with_equal_steps(depth)`` to this window's unknowns."""
 
     def state(self, back: int = 0) -> TaskKinematics:
         """Return the kinematics of the robot at step t − ``back``, with zero velocity.
 
-        Tasks of inverse kinematics compute their errors from them.
+        Tasks of inverse kinematics compute their errors from these kinematics.
         """
 
     def configuration(self, back: int = 0) -> list[Any]:
         """Return the configuration q (nq) of step t − ``back``."""
 
     def interpolated_state(self, share: float) -> MidpointState:
-        """Return the robot at q_{t−1} ⊕ s (q_t ⊖ q_{t−1}), with a share s from 0 to 1."""
+        """Return the robot at q_{t−1} ⊕ s (q_t ⊖ q_{t−1}), where ``share`` is s from 0 to 1."""
 
     def velocity(self, back: int = 0) -> list[Any]:
         """Return the velocity v_t = (q_t ⊖ q_{t−1})/g_t (nv) at the end of step t, or ``back`` steps earlier."""
@@ -142,19 +144,20 @@ class Window(Protocol):
     def torque(self, passive: bool | None = None) -> list[Any]:
         """Return the joint forces (nv) [N·m, N] of this motion by inverse dynamics, with contact forces.
 
-        They are those of the middle of step t, at q_{t−1}, v̄ by `mean_velocity` and a_t.
-        ``passive``: they are motor forces, which overcome damping, friction, springs and armature of joints; default:
-        as in the dynamics of the motion, True for paths.
+        Forces are evaluated in the middle of step t, at q_{t−1}, v̄ (`mean_velocity`) and a_t.  With ``passive`` they
+        are motor forces, which overcome damping, friction, springs and armature of joints.  The default is that of the
+        dynamics of the motion: True for paths.
         """
 
     def torque_jacobian(self, passive: bool | None = None, indices: Sequence[int] | None = None) -> FeatureJacobian:
-        """Return the joint forces and their Jacobian, by steps t, t − 1 and t − 2.
+        """Return the joint forces and their Jacobian in the unknowns of steps t, t − 1 and t − 2.
 
-        ``passive`` is that of `torque`; ``indices`` are those in τ of the joint forces to return, None for all.
+        ``passive`` is an argument of `torque`; ``indices`` are the indices in τ of the joint forces to return, None
+        for all.
         """
 
     def power(self, passive: bool | None = None) -> Any:
-        """Return the power of joint forces [W]; ``passive`` is that of `torque`."""
+        """Return the power of joint forces [W]; ``passive`` is an argument of `torque`."""
 
     def momentum(self, about: str = "center_of_mass") -> list[Any]:
         """Return the momentum (angular; linear) (6) at the end of step t [kg·m²/s, kg·m/s].
@@ -178,7 +181,7 @@ class Window(Protocol):
         """Return the error A(q) v_t + σ of a velocity constraint at the end of step t [m/s, rad/s]."""
 
     def variables(self, name: str, back: int = 0) -> list[Any]:
-        """Return decision variables of the step t − ``back`` by name."""
+        """Return the decision variables ``name`` of step t − ``back``."""
 
     def columns(self, name: str) -> slice:
         """Return the columns of the variable ``name`` in the Jacobian of a step."""
@@ -197,8 +200,8 @@ class Feature(ABC):
     """Base class of features: immutable values with equality and hash, preferably frozen dataclasses.
 
     A class defines `name`, `depth`, `component_names`, `row_units` and `values`.  Its Jacobian follows by automatic
-    differentiation; a class may define a faster `jacobian`.  Properties that depend on the robot, such as the number of
-    components, are known after `bind`.
+    differentiation; a class may define a faster `jacobian`.  Properties that depend on the robot, such as the number
+    of components, are available after `bind`.
     """
 
     name: str
@@ -236,7 +239,7 @@ class Feature(ABC):
 
     @property
     def target(self) -> Any:
-        """The feature's own target as nested tuples, or None."""
+        """The feature's default target as nested tuples, or None."""
         return None
 
     @property
@@ -246,7 +249,7 @@ class Feature(ABC):
 
     @property
     def needs_forces(self) -> bool:
-        """True if the feature depends on joint forces, which include those of the robot's constraints."""
+        """True if the feature depends on joint forces, so that the forces of the robot's constraints are needed."""
         return False
 
     def bind(self, robot: Any, w: Window) -> Self:
@@ -270,12 +273,12 @@ class Feature(ABC):
     def jacobian(self, w: Window, target: Scalars) -> FeatureJacobian:
         """Return values and Jacobian in a window w, for a ``target`` as in `values`; by default by differentiation.
 
-        It may omit terms that vanish with the values (Gauss–Newton approximation).
+        The Jacobian may omit terms that are zero where the values are zero (Gauss–Newton approximation).
         """
         return w.derived(lambda window: self.values(window, target), self.depth)
 
     def exact_jacobian(self, w: Window, target: Scalars) -> FeatureJacobian:
-        """Return values and their exact Jacobian in a window w, for a ``target`` that they need not reach."""
+        """Return values and their exact Jacobian in a window w, also at values that are not zero."""
         return self.jacobian(w, target)
 
 
@@ -289,10 +292,10 @@ def with_fields(feature: F, **fields: Any) -> F:
 @public_constructor
 @dataclass(frozen=True)
 class TaskFeature(Feature):
-    """The errors of a task at a step, or with order k their k-th finite difference by time.
+    """The errors of a task at a step, or with order k their k-th finite difference in time.
 
-    For positions these are the point's velocity, acceleration and jerk.  For orientations they are the angular
-    velocity, acceleration and jerk, in axes that do not rotate with the frame.
+    For positions the differences are the point's velocity, acceleration and jerk.  For orientations they are the
+    angular velocity, acceleration and jerk, in axes that do not rotate with the frame.
     """
 
     task: Task
@@ -350,7 +353,7 @@ class TaskFeature(Feature):
     def jacobian(self, w: Window, target: Scalars) -> FeatureJacobian:
         """Return values and Jacobian in a window w, for a ``target`` as in `values`.
 
-        It is the task's own Jacobian for order 0, the exact one for finite differences.
+        The Jacobian is the task's own Jacobian for order 0, and exact for finite differences.
         """
         return self._differences(w, target, self.task.rows) if self.order == 0 else self.exact_jacobian(w, target)
 
@@ -373,7 +376,7 @@ class TaskFeature(Feature):
 
 
 def _at_step(w: Window, task: TaskRows, back: int, depth: int) -> FeatureJacobian:
-    """Return the errors and Jacobian of a task at step t − ``back``, as those of a feature of ``depth``.
+    """Return the errors and Jacobian of a task at step t − ``back``, in the columns of a feature of ``depth``.
 
     Columns of the window's other steps are zero.
     """

@@ -36,11 +36,13 @@ class FunctionFeature(FunctionRows, Feature):
     joint or of the robot; ``w.pose``, ``w.point``, ``w.direction``, ``w.center_of_mass``, ``w.momentum``,
     ``w.kinetic_energy``, ``w.potential_energy``, ``w.torque``, ``w.power``; ``w.variables(name)``,
     ``w.parameter(name)``, ``w.time`` and ``w.step``.  Methods of configurations accept ``back``, the number of steps
-    before t.  Their values are symbols, for NumPy functions, the robot's own methods and `linkwork.expr`.
+    before t.  They return symbols, which can be arguments of NumPy functions, the robot's own methods and
+    `linkwork.expr`.
 
-    Its depth follows from what it reads, and its Jacobian by the chain rule from those of what it reads.
+    The depth of the feature follows from the steps that the function reads.  The Jacobian follows by the chain rule
+    from the Jacobians of the quantities that the function reads.
 
-    ``units`` is that of the values, or one for each.
+    ``units`` is the unit of all values, or a unit for each value.
     """
 
     _kind = "feature"
@@ -135,10 +137,10 @@ Evaluator = Callable[[Window], Sequence[Any]]
 class WindowQuery(StateQuery):
     """Steps t, t − 1, ... of a path, as a user's function reads them: its argument ``w``.
 
-    Methods return symbols or NumPy arrays of symbols; names are those of the robot.  They refer to step t, or to the
-    step that is ``back`` steps earlier.
+    Methods return symbols or NumPy arrays of symbols, at step t or ``back`` steps earlier; names are those of the
+    robot.
 
-    ``name`` is that of the function, for messages, and ``depth`` the number of earlier steps.
+    ``name`` is the name of the function, for messages, and ``depth`` the number of earlier steps.
     """
 
     def __init__(self, w: Window, name: str, depth: int) -> None:
@@ -157,19 +159,19 @@ class WindowQuery(StateQuery):
         return self._of(("step",), 0, lambda w: [w.step], ())
 
     def q(self, joint: str | None = None, back: int = 0) -> Any:
-        """Return the configuration of a joint, a number or an array, or of all (nq,) [rad, m], at t − ``back``."""
+        """Return the configuration of a joint (number or array) or of the robot (nq,) [rad, m], at t − ``back``."""
         back = steps_back("w.q", back)
         if joint is None:
             return self._of(("q", f"{back}"), back, lambda w: w.configuration(back), (self._window.tree.nq,))
         return self._of(("q", joint, f"{back}"), back, lambda w: w.state(back).q(joint))
 
     def v(self, joint: str | None = None, back: int = 0) -> Any:
-        """Return the velocity v_t at the end of step t − ``back``, of a joint or all (nv,) [rad/s, m/s]."""
+        """Return the velocity of a joint, or of the robot (nv,), at the end of step t − ``back`` [rad/s, m/s]."""
         back = steps_back("w.v", back)
         return self._rates("v", joint, back, back + 1, lambda w: w.velocity(back))
 
     def a(self, joint: str | None = None, back: int = 0) -> Any:
-        """Return the acceleration (v_t − v_{t−1})/τ_t in step t − ``back``, of a joint or all (nv,) [rad/s², m/s²]."""
+        """Return the acceleration of a joint, or of the robot (nv,), in step t − ``back`` [rad/s², m/s²]."""
         back = steps_back("w.a", back)
         return self._rates("a", joint, back, back + 2, lambda w: w.acceleration(back))
 
@@ -178,7 +180,7 @@ class WindowQuery(StateQuery):
         return self._rates("jerk", joint, 0, 3, lambda w: w.jerk())
 
     def torque(self, joint: str | None = None, passive: bool | None = None) -> Any:
-        """Return the force of a joint, or of all (nv,) [N·m, N]: ``passive`` is that of `Window.torque`."""
+        """Return the force of a joint, or of all joints (nv,) [N·m, N]; for ``passive`` see `Window.torque`."""
         passive = choice("w.torque", "passive", passive)
         question = ("torque", f"{passive}")
         if joint is None:
@@ -204,7 +206,7 @@ class WindowQuery(StateQuery):
     def direction(self, name: str, relative_to: str = "world", back: int = 0) -> Any:
         """Return a unit vector (3,) in the axes of ``relative_to``, ``back`` steps earlier.
 
-        ``name`` is that of a direction, or of a frame's axis (``"hand.z"``).
+        ``name`` is the name of a direction, or of a frame's axis (``"hand.z"``).
         """
         back = steps_back("w.direction", back)
         question = ("direction", name, relative_to, f"{back}")
@@ -219,7 +221,7 @@ class WindowQuery(StateQuery):
     def momentum(self, about: str = "center_of_mass") -> Any:
         """Return the momentum (angular; linear) (6,) about the centre of mass or "world" [kg·m²/s, kg·m/s].
 
-        It is the momentum at the end of step t, where v_t is the velocity.
+        The momentum is that at the end of step t, where v_t is the velocity.
         """
         one_of("w.momentum", "about", about, ("center_of_mass", "world"))
         return self._of(("momentum", about), 1, lambda w: w.momentum(about), (6,))
@@ -233,12 +235,12 @@ class WindowQuery(StateQuery):
         return self._of(("potential_energy",), 0, lambda w: [w.potential_energy()], ())
 
     def power(self, passive: bool | None = None) -> Any:
-        """Return the power of joint forces [W]: ``passive`` is that of `Window.torque`."""
+        """Return the power of joint forces [W]; for ``passive`` see `Window.torque`."""
         passive = choice("w.power", "passive", passive)
         return self._of(("power", f"{passive}"), 2, lambda w: [w.power(passive)], ())
 
     def variables(self, name: str, back: int = 0) -> Any:
-        """Return decision variables of the step t − ``back`` by name: an array."""
+        """Return the decision variables ``name`` of step t − ``back`` as an array."""
         back = steps_back("w.variables", back)
         values = self._window.variables(name, back)
         return self._of(("variables", name, f"{back}"), back, lambda w: w.variables(name, back), (len(values),))
@@ -263,7 +265,8 @@ class WindowQuery(StateQuery):
     def point_velocity(self, name: str, relative_to: str = "world", expressed_in: str = "world") -> Any:
         """Return the velocity (3,) of the point, or frame's origin, ``name`` at the end of step t [m/s].
 
-        It is the rate of the position in the frame ``relative_to``, in its axes, which ``expressed_in`` names too.
+        The velocity is the rate of the position in the frame ``relative_to``, in the axes of this frame;
+        ``expressed_in`` must be the same frame.
         """
         if expressed_in != relative_to:
             raise ValueError(f"w.point_velocity: expressed_in: expected {relative_to!r}, got {expressed_in!r}")

@@ -38,7 +38,7 @@ class _Bound:
 
 @dataclass(frozen=True)
 class _Limits(Feature):
-    """Base class of limits ``lower`` and ``upper``, each a number, or one for each coordinate."""
+    """Base class of limits ``lower`` and ``upper``, each a number, or an array with a number for each coordinate."""
 
     lower: Any = None
     upper: Any = None
@@ -138,7 +138,7 @@ class PositionLimits(_Limits):
 
     The robot's own limits include those of joints that close loops.
 
-    ``name`` is that of its values in results.
+    ``name`` is the name of the values in results.
     """
 
     kind = "position"
@@ -172,7 +172,7 @@ class VelocityLimits(_RateLimits):
 
     The robot's own limits include those of joints that close loops.
 
-    ``name`` is that of its values in results.
+    ``name`` is the name of the values in results.
     """
 
     kind, per, depth = "velocity", "/s", 1
@@ -198,7 +198,7 @@ class VelocityLimits(_RateLimits):
 class AccelerationLimits(_RateLimits):
     """Acceleration limits lower ≤ a_t ≤ upper [rad/s², m/s²]; default: the robot's own limits.
 
-    ``name`` is that of its values in results.
+    ``name`` is the name of the values in results.
     """
 
     kind, per, depth = "acceleration", "/s²", 2
@@ -214,7 +214,7 @@ class JerkLimits(_RateLimits):
 
     Default: the robot's own limits.
 
-    ``name`` is that of its values in results.
+    ``name`` is the name of the values in results.
     """
 
     kind, per, depth = "jerk", "/s³", 3
@@ -228,9 +228,9 @@ class JerkLimits(_RateLimits):
 class TorqueLimits(_RateLimits):
     """Limits lower ≤ τ ≤ upper of joint forces τ by `Window.torque` [N·m, N]; default: the robot's effort limits.
 
-    ``passive`` is that of `TorqueFeature`.
+    ``passive`` is an option of `TorqueFeature`.
 
-    ``name`` is that of its values in results.
+    ``name`` is the name of the values in results.
     """
 
     passive: bool | None = field(default=None, kw_only=True)

@@ -1,4 +1,4 @@
-"""Features of motion: configurations and their differences by time; decision variables as features."""
+"""Features of motion: configurations and their differences in time; decision variables as features."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ class MotionFeature(Feature):
 
 
 def velocities_of(tree: Any) -> tuple[tuple[str, ...], tuple[str, ...]]:
-    """Return the names of the components of v, and the units "rad" or "m" of the coordinates they are rates of."""
+    """Return the names of the components of v, and the units "rad" or "m" of the coordinates with these rates."""
     names: list[str] = []
     units: list[str] = []
     for _, body in tree.stacked():
@@ -79,7 +79,7 @@ class ConfigurationFeature(MotionFeature):
 
     The default target is the neutral configuration.
 
-    ``name`` is that of its values in results.
+    ``name`` is the name of the values in results.
     """
 
     kind, per, depth = "configuration", "", 0
@@ -102,7 +102,7 @@ class ConfigurationFeature(MotionFeature):
 class VelocityFeature(MotionFeature):
     """Velocity v_t at the end of step t minus a target [rad/s, m/s].
 
-    ``name`` is that of its values in results.
+    ``name`` is the name of the values in results.
     """
 
     kind, per, depth = "velocity", "/s", 1
@@ -116,7 +116,7 @@ class VelocityFeature(MotionFeature):
 class AccelerationFeature(MotionFeature):
     """Acceleration a_t = (v_t − v_{t−1})/τ_t in step t minus a target [rad/s², m/s²].
 
-    ``name`` is that of its values in results.
+    ``name`` is the name of the values in results.
     """
 
     kind, per, depth = "acceleration", "/s²", 2
@@ -130,7 +130,7 @@ class AccelerationFeature(MotionFeature):
 class JerkFeature(MotionFeature):
     """Jerk minus a target [rad/s³, m/s³]: (a_t − a_{t−1})/g, with the mean g of τ_t and τ_{t−1}.
 
-    ``name`` is that of its values in results.
+    ``name`` is the name of the values in results.
     """
 
     kind, per, depth = "jerk", "/s³", 3

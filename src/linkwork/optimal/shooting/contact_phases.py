@@ -1,7 +1,7 @@
 """Contacts by phase, and the robot's constraints, in trajectory optimisation by forward dynamics.
 
-The problem states them as usual (`TrajectoryProblem.add_contact`).  Here the dynamics satisfy them, so they are not
-constraints of the search, and their forces follow from states and controls.
+Contacts are added by `TrajectoryProblem.add_contact`.  With forward dynamics, the steps satisfy contacts and
+constraints.  So they are not constraints of the search, and their forces follow from states and controls.
 """
 
 from __future__ import annotations
@@ -158,7 +158,7 @@ def distribute_controls(
 ) -> Array:
     """Return motor forces (..., T, m) that best produce joint forces (..., T, nv) together with contact forces.
 
-    They have the least norm among those with the least error.
+    The motor forces have the least norm among all motor forces with the least error.
     """
     G = contact_jacobian(robot, phases, q, phases.active(tau.shape[-2]), values)
     return _distributed(G, tau, motors, 1e-15)[..., : len(motors)]
@@ -176,8 +176,8 @@ def distribute_forces(
 ) -> Array:
     """Return motor forces (..., m) that best produce joint forces (..., nv), with contact forces near planned ones.
 
-    ``planned`` (..., rows) are the planned contact forces. The joint forces that they and the motors do not produce
-    are distributed to both with the least norm.
+    ``planned`` (..., rows) are the planned contact forces. Joint forces that they do not produce are distributed over
+    motor forces and changes of contact forces, with the least norm.
     """
     G = contact_jacobian(robot, phases, q, active, values)
     remaining = tau - (np.swapaxes(G, -1, -2) @ planned[..., None])[..., 0]

@@ -6,15 +6,16 @@ penalty stays 1.  An iteration from controls u gives the decrement
 
     δ = gᵀ (JᵀJ + ν D)⁻¹ g,    g = Jᵀ r,    D = diag JᵀJ,
 
-of the free controls, without those pushed against a limit.  Without damping ν, δ is the decrease of |r|² by a change of
-the controls, linearised.  Every change d that satisfies all linearised constraints has rᵀ (r + J d) ≤ 0, hence
-|r|² ≤ −gᵀ d ≤ √δ |J d|.  So it moves the constraints by at least |r|/√δ times their violation.  If that factor is a
-thousand, violations are stationary and r are the multipliers of the conflict.  For linear dynamics and constraints this
-is a Farkas certificate; otherwise it is local, as in `infeasibility_proof`.
+of the free controls (controls pushed against a limit are excluded).  Without damping ν, δ is the linearised decrease
+of |r|² by a change of the controls.  Every change d that satisfies all linearised constraints has rᵀ (r + J d) ≤ 0,
+hence |r|² ≤ −gᵀ d ≤ √δ |J d|.  So d changes the constraints by at least |r|/√δ times their violation.  If this factor
+is a thousand, violations are stationary and r are the multipliers of the conflict.  For linear dynamics and
+constraints this is a Farkas certificate; otherwise it is local, as in `infeasibility_proof`.
 
-A direction that moves the constraints by a share σ of the largest movement decreases |r|² by the share σ²/(σ² + ν).
-So a small δ with damping proves that such directions have σ² ≤ ν δ/|r|², and this bound must be small, too.  Where
-steps do not resolve a motion, one direction moves all constraints together, others 10⁵ times less: damping hides these.
+A direction that changes the constraints by σ times the largest possible change decreases |r|² by the fraction
+σ²/(σ² + ν).  So a small δ with damping proves only that directions that decrease |r|² have σ² ≤ ν δ/|r|²; this bound
+must be small, too.  If time steps are too long to resolve a motion, one direction changes all constraints together, and
+other directions change them 10⁵ times less; damping hides these.
 
 Source: Nocedal and Wright, Numerical Optimization, 2nd ed., 2006, sections 10.3 and 12.9.
 """
@@ -129,10 +130,7 @@ class _ViolationSearch:
         }
 
     def _beyond(self, result: Mapping[str, Any]) -> Array:
-        """Return the violations (T, rows) of those constraints that the dynamics do not enforce.
-
-        They are in the units of features.
-        """
+        """Return the violations (T, rows) of the constraints that the dynamics do not enforce, in units of features."""
         values = result["values"]
         beyond = np.zeros_like(values)
         for k in self.searched:

@@ -1,4 +1,4 @@
-"""Calls of a shooting kernel for some iterations each: time limits, progress, callbacks, and several guesses."""
+"""Calls of a shooting kernel for a few iterations each: time limits, progress, callbacks, several guesses."""
 
 from __future__ import annotations
 
@@ -56,8 +56,8 @@ def run_iterations(
 ) -> tuple[Arrays, bool]:
     """Return the kernel's outputs by name after at most ``max_iterations``, and True if it was stopped early.
 
-    ``result`` makes the result of all guesses from the outputs, and ``shown`` the argument of the callback, during the
-    search and at its end.  Guesses, along the last leading axis, are compared at intervals.
+    ``result`` computes the result of all guesses from the outputs, and ``shown`` the argument of the callback, during
+    the search and at its end.  Guesses, along the last leading axis, are compared after each few iterations.
     """
     names = [port.name for port in kernel.inputs]
     with Reporter(SOLVE, options.progress, PROGRESS, max_iterations) as report:
@@ -74,7 +74,7 @@ def _called(
     shown: Callable[[Mapping[str, Array], bool], Any],
     report: Reporter,
 ) -> tuple[Arrays, bool]:
-    """Return the kernel's outputs and True if the search was stopped before; see `run_iterations`.
+    """Return the kernel's outputs, and True if the search was stopped early; see `run_iterations`.
 
     ``names`` are the kernel's inputs, and ``report`` shows the progress.
     """
@@ -110,7 +110,7 @@ _CONTINUED = ("x", "u", "moving_forces", "reached_forces")
 def final_search(outputs: Mapping[str, Array]) -> Arrays:
     """Return the state from which another call can continue a search, by name.
 
-    It has the motion, the multipliers, and the penalty (...).
+    The state has the motion, the multipliers, and the penalty (...).
     """
     return {name: outputs[name] for name in _CONTINUED if name in outputs} | {
         "penalty": outputs["scalars"][..., _PENALTY]
@@ -118,9 +118,9 @@ def final_search(outputs: Mapping[str, Array]) -> Arrays:
 
 
 def continued_search(search: Mapping[str, Array], initial_scalars: Array) -> Arrays:
-    """Return the multipliers and initial scalars (..., count) with which a search continues another.
+    """Return the multipliers and initial scalars (..., count) with which a new search continues ``search``.
 
-    The penalties are those at the end of the other search.
+    The penalties are those at the end of ``search``.
     """
     penalty = search["penalty"]
     state = np.array(np.broadcast_to(initial_scalars, (*penalty.shape, *initial_scalars.shape)))
@@ -134,7 +134,7 @@ def _running(outputs: Arrays) -> Array:
 
 
 def _merged(old: Arrays, new: Arrays) -> Arrays:
-    """Merge outputs of searches: ``new`` outputs if a search was running, ``old`` outputs if it had ended."""
+    """Return for each search its ``new`` outputs if it was running, or its ``old`` outputs if it had ended."""
     if not old:
         return new
     running = _running(old)
@@ -149,7 +149,7 @@ def _merged(old: Arrays, new: Arrays) -> Arrays:
 def _compared(outputs: Arrays, scalars: Array, done: int) -> Array:
     """Return the kernel's scalars of all searches, in which the status of inferior guesses is "stopped".
 
-    ``scalars`` are those of the results, which the comparison reads.
+    ``scalars`` belong to the results; the comparison reads them.
     """
     running = _running(outputs)
     scalars = scalars.copy()

@@ -1,8 +1,8 @@
-"""Derivatives of optimal motions of "ilqr" and "shooting" by their inputs: implicit function theorem.
+"""Derivatives of optimal motions of "ilqr" and "shooting" in their inputs, by the implicit function theorem.
 
 The KKT conditions hold for every problem nearby.  Their derivative, a banded system of stages, is solved for the
-derivatives of states, controls and multipliers.  Multipliers are the least-squares solution of stationarity.  Kernels
-evaluate the conditions of one step; the steps of a motion are a batch.
+derivatives of states, controls and multipliers.  Multipliers are the least-squares solution of the stationarity
+conditions.  Kernels evaluate the conditions of one step; the steps of a motion are a batch.
 """
 
 from __future__ import annotations
@@ -48,7 +48,7 @@ Array = np.ndarray[Any, Any]
 
 
 def motion_derivative(result: Any, by: str) -> PathDerivative:
-    """Return the derivative of an optimal motion by the input named ``by``; see `ShootingResult.derivative`."""
+    """Return the derivative of an optimal motion in the input named ``by``; see `ShootingResult.derivative`."""
     prepared, recipe, solved = result._prepared, result._recipe, optima(result)
     parameter = named_parameter(prepared, by)
     inputs = motion_inputs(result)
@@ -102,7 +102,7 @@ def _moving_steps(prepared: Any, by: str) -> tuple[int, ...]:
 def _by_start(conditions: _MotionConditions, moved: Array, H: Array, J: Array) -> tuple[Array, Array]:
     """Return derivatives of all steps' gradients and components, from the derivatives ``moved`` of the initial state.
 
-    They are zero except in the first step.
+    The derivatives are zero except in the first step.
     """
     n, count = conditions.n, moved.shape[-1]
     gradient, rows = np.zeros((conditions.T, H.shape[-1], count)), np.zeros((conditions.T, J.shape[-2], count))
@@ -111,7 +111,7 @@ def _by_start(conditions: _MotionConditions, moved: Array, H: Array, J: Array) -
 
 
 def _start_derivative(result: Any, index: tuple[int, ...], by: str, count: int) -> Array:
-    """Return the derivative (2nv, count) of the initial state of the search by the input named ``by``."""
+    """Return the derivative (2nv, count) of the search's initial state with respect to the input ``by``."""
     prepared, robot = result._prepared, result.problem.robot
     nv, tau = robot.nv, float(prepared.constants["step"])
     moved = np.zeros((2 * nv, count))
@@ -160,7 +160,7 @@ class _MotionConditions:
 
     @property
     def moved(self) -> int:
-        """Number of quantities of a step that the derivative has: decision variables, state and motor forces."""
+        """Number of quantities of a step whose derivatives are computed: decision variables, state, motor forces."""
         return self.z + self.n + len(self.recipe.actuated)
 
     # ---- active constraints and multipliers
@@ -168,7 +168,7 @@ class _MotionConditions:
     def _active(self, index: tuple[int, ...]) -> tuple[Array, Array]:
         """Return a mask (T, rows) of the active components, and the sides (T, rows) of active motor limits.
 
-        A side is 1 for an upper limit and −1 for a lower one, and 0 for all other components.
+        A side is 1 for an upper limit, −1 for a lower limit, and 0 for all other components.
         """
         result, count = self.result, self.counts.shape[-1]
         is_active, signs = np.zeros((self.T, len(self.kinds)), dtype=bool), np.zeros((self.T, len(self.kinds)))
@@ -216,9 +216,9 @@ class _MotionConditions:
         )
 
     def multipliers(self, index: tuple[int, ...], J: Array, values: Array) -> tuple[Array, Array]:
-        """Return the multipliers (T, rows) that satisfy stationarity best, and a mask of the active components.
+        """Return the least-squares multipliers (T, rows) of the stationarity conditions, and a mask (T, rows).
 
-        "Best" is in the least-squares sense.  The mask is (T, rows).
+        The mask is True for active components.
         """
         active, signs = self._active(index)
         active &= J.any(axis=-1)  # rows with zero Jacobian, such as forces of joints without motors
@@ -253,9 +253,10 @@ class _MotionConditions:
     # ---- derivatives
 
     def moving(self, H: Array, J: Array, active: Array, gradient: Array, rows: Array) -> Array:
-        """Return the derivatives of each step's variables, next state and motor forces by n values of an input.
+        """Return the derivatives of each step's variables, next state and motor forces in n values of an input.
 
-        ``gradient`` and ``rows`` are the derivatives by the input of each step's Lagrangian gradient and components.
+        ``gradient`` and ``rows`` are the derivatives of each step's Lagrangian gradient and components with respect to
+        the input.
         """
         n, z, T = self.n, self.z, self.T
         sizes = [z + n + int(mask.sum()) for mask in active]
@@ -288,9 +289,9 @@ class _MotionConditions:
         return np.concatenate([moved, change], axis=1)
 
     def _coupling(self, H: Array, J_active: Array) -> Array:
-        """Return the derivative of a step's equations by the state at which it begins.
+        """Return the derivative of a step's equations with respect to the state at its beginning.
 
-        The equations are the stationarity by (z, y), then the active components.
+        The equations are stationarity with respect to (z, y), then the active components.
         """
         return np.vstack([H[self.n :, : self.n], J_active[:, : self.n]])
 
@@ -315,7 +316,7 @@ _KERNELS: LazyCache[Kernel] = LazyCache(64)
 def motion_inputs(result: Any) -> dict[str, Array]:
     """Return the inputs of the derivative kernels for all steps of a motion, (..., T, size) by name.
 
-    They are x, z, y, weights, targets, bounds and robot parameters; some are the same in all steps.
+    The inputs are x, z, y, weights, targets, bounds and robot parameters; some are the same in all steps.
     """
     prepared, program = result._prepared, result._recipe.program
     ports = [port for port, *_ in prepared.targets.values()] + [*inputs_of(program.robot_parameters).values()]
@@ -372,7 +373,7 @@ def bends_kernel(recipe: ShootingRecipe, split: tuple[list[int], list[int]]) -> 
 def slopes_kernel(
     prepared: Any, recipe: ShootingRecipe, split: tuple[list[int], list[int]], by: str, parameter: Parameter | None
 ) -> Kernel:
-    """Return the kernel that differentiates a step's Lagrangian gradient and components by the input ``by``."""
+    """Return the kernel for derivatives of a step's Lagrangian gradient and components in the input ``by``."""
     return _KERNELS.get((recipe, by), lambda: _slopes(prepared, recipe, split, by, parameter))
 
 
@@ -414,7 +415,7 @@ def _slopes(
 def _move_target(prepared: Any, recipe: ShootingRecipe, by: str, inputs: dict[str, Any], direction: Any) -> None:
     """Replace the target ``by`` in a kernel's inputs by the target moved along a tangent vector.
 
-    A target per step is in ``data`` of the step.
+    A target that differs by step is stored in ``data`` of the step.
     """
     port, k, _ = prepared.targets[by]
     program, sizes = recipe.program, target_sizes(recipe.program)

@@ -59,7 +59,7 @@ class ShootingRecipe:
 
     @property
     def controls(self) -> int:
-        """Number of controls of a step: motors, or accelerations and variables by inverse dynamics."""
+        """Number of controls of a step: motors, or with inverse dynamics accelerations and variables."""
         return self.dynamics(1.0).controls
 
     def dynamics(self, h: Any, tree: Tree | None = None) -> RobotDynamics:
@@ -73,8 +73,8 @@ class ShootingRecipe:
 def shooting_kernel(recipe: ShootingRecipe, split: tuple[list[int], list[int]]) -> Kernel:
     """Return the kernel that searches for an optimal motion.
 
-    ``split`` are two lists of indices of terms: of those that depend on a step itself, and of those that depend only
-    on the state that it reaches.
+    ``split`` are two lists of indices of terms: terms that depend on a step itself, and terms that depend only on the
+    state that the step reaches.
     """
     return _kernels.get(recipe, lambda: _compiled(recipe, split))
 
@@ -184,11 +184,11 @@ def row_data(
     arguments: Mapping[str, Array],
     staggers: bool,
 ) -> dict[str, Array]:
-    """Return those inputs of the kernel that are not states or options of the search, by name.
+    """Return the inputs of the kernel by name, except states and options of the search.
 
-    They are the weights of components by step; "data" of each step, with the time of its configuration, the share of a
-    step until then, its targets per step and flags of contacts; bounds; and ``arguments``, which are constant targets
-    and robot parameters.
+    They are weights of components by step, "data" of each step, bounds, and ``arguments``: constant targets and robot
+    parameters.  The "data" are the time of the step's configuration, the time to it as a fraction of a step, targets
+    that differ by step, and flags of contacts.
     """
     T, constants = program.steps, prepared.constants
     arrays: dict[str, Array] = {}

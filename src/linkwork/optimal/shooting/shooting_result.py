@@ -36,9 +36,10 @@ class ShootingResult(OptimalResult):
     Contact forces are its `variables`.  Constraints that the dynamics satisfy, such as sticking contacts and the
     robot's own constraints, have multipliers of zero.
 
-    ``controls`` (..., T, m) are the motor forces in each step, ``accelerations`` (..., T, nv) those in it (their mean
-    with Runge-Kutta steps), and ``velocities`` (..., T, nv) those at its end. ``gains`` (..., T, m, 2 nv) are the
-    optimal feedback u + K (q ⊖ q̄; v − v̄) near the state of the trajectory at which a step begins.
+    ``controls`` (..., T, m) are the motor forces in each step. ``accelerations`` (..., T, nv) are those in the step
+    (their mean for Runge-Kutta steps), and ``velocities`` (..., T, nv) those at its end. ``gains`` K (..., T, m, 2 nv)
+    define the optimal feedback u + K (q ⊖ q̄; v − v̄) near the state (q̄, v̄) of the trajectory at which a step
+    begins.
     """
 
     controls: Array
@@ -65,8 +66,8 @@ class ShootingResult(OptimalResult):
     def trajectory(self, index: Any = ()) -> Any:
         """Return the motion as a `linkwork.motion.Trajectory`, as `OptimalResult.trajectory` does.
 
-        ``index`` selects an entry of a batch.  For Runge-Kutta steps it is a cubic spline through the states at the
-        ends of steps.
+        ``index`` selects an entry of a batch.  For Runge-Kutta steps the trajectory is a cubic spline through the
+        states at the ends of steps.
         """
         if self._recipe.dynamics(1.0).staggers:
             return super().trajectory(index)
@@ -93,7 +94,7 @@ class ShootingResult(OptimalResult):
     def _prove_infeasible(self, index: int) -> ConflictProof | None:
         """Return the proof that a problem is infeasible near its motion, or None.
 
-        It shows that motor forces within their limits do not decrease the violations to first order.
+        The proof shows that, to first order, no motor forces within their limits decrease the violations.
         """
         if self.attempts is not None:
             count = self.attempts._state["scalars"].shape[-2]
@@ -101,7 +102,7 @@ class ShootingResult(OptimalResult):
         return motion_conflict_proof(self, index)
 
     def _falls(self, index: int) -> bool:
-        """True if a cost seems to have no lower bound: motors without limits in all joints can follow any path."""
+        """True if a cost seems to have no lower bound; tested only for motors without limits in all joints."""
         follows_all = self._limits is None and len(self._recipe.actuated) == self.problem.robot.nv
         return follows_all and super()._falls(index)
 
@@ -115,14 +116,14 @@ class ShootingResult(OptimalResult):
         return result
 
     def derivative(self, by: str) -> PathDerivative:
-        """Return the derivative of the motion by n values of an input of the problem.
+        """Return the derivative of the motion with respect to n values of an input of the problem.
 
-        It has configurations (..., T, nv, n) as tangent vectors, velocities, and motor forces (..., T, m, n).  ``by``
-        is that of `OptimalResult.derivative`: the name of a feature with a target, ``"start"``, ``"start velocity"``,
-        ``"duration"``, or a parameter of the robot.  The derivative is exact at an optimum, with active inequalities
-        and motor limits as equalities; its accuracy is that of the optimum.  If it is not unique, it is the one of
-        least norm.  Raises ValueError for an input that the motion does not depend on, and for a motion that is not
-        solved; in a batch it is NaN there.
+        The result has derivatives of configurations (..., T, nv, n) as tangent vectors, of velocities, and of motor
+        forces (..., T, m, n).  ``by`` is as in `OptimalResult.derivative`: the name of a feature with a target,
+        ``"start"``, ``"start velocity"``, ``"duration"``, or a parameter of the robot.  The derivative is exact at an
+        optimum, with active inequalities and motor limits as equalities; its accuracy is that of the optimum.  If the
+        derivative is not unique, the one of least norm is returned.  Raises ValueError for an input without influence
+        on the motion, and for a motion that is not solved; in a batch, entries that are not solved are NaN.
         """
         return motion_derivative(self, by)
 

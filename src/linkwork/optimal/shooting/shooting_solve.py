@@ -1,7 +1,7 @@
 """Solving trajectory problems by iterative LQR (iLQR) or multiple shooting.
 
-By forward dynamics the unknowns are motor forces, and the motion follows from them and the start.  Features apply to
-each step and to the state that it reaches; constraints enter by multipliers.  Motor limits hold exactly.  By inverse
+With forward dynamics the unknowns are motor forces; these and the start determine the motion.  Features apply to each
+step and to the state that it reaches; constraints enter by multipliers.  Motor limits hold exactly.  With inverse
 dynamics the unknowns are accelerations; motor forces follow from the motion, and motor limits are constraints.
 """
 
@@ -105,11 +105,11 @@ def solve_by_shooting(
 ) -> ShootingResult:
     """Return the result of "ilqr" or "shooting" from a start; see `TrajectoryProblem.solve` for the options.
 
-    "ilqr" begins with the motion of the initial ``controls``, by default those of static equilibrium at the start.
-    "shooting" begins with the ``initial_guess`` and closes its defects. ``warm_start`` is a result of the same problem
-    and motors, whose motion, multipliers and penalties the search continues; for "ilqr" the motion is that of its
-    controls. Further guesses begin with paths to random configurations, or with the forces of such paths. A
-    ``schedule`` has phases at other steps than the problem.
+    "ilqr" begins with the motion of the initial ``controls``, by default the controls of static equilibrium at the
+    start. "shooting" begins with the ``initial_guess`` and closes the defects between its steps. ``warm_start`` is a
+    result of the same problem and motors; the search continues from its motion, multipliers and penalties ("ilqr" uses
+    only the controls of the motion). Further guesses begin with paths to random configurations, or with the forces of
+    such paths. A ``schedule`` moves phases of the problem to other steps.
 
     Raises ValueError for problems that shooting does not support: features of more than one step, free durations,
     variables of steps other than contact forces, and contacts that may slide; and for invalid arguments.
@@ -237,7 +237,7 @@ def solve_by_shooting(
 
 
 def _with_first(x: Array, first: Array) -> Array:
-    """Return the values ``x`` (..., guesses, T, n), in which the first guess is replaced by ``first`` (..., T, n)."""
+    """Return the values ``x`` (..., guesses, T, n) with the first guess replaced by ``first`` (..., T, n)."""
     lead = np.broadcast_shapes((*x.shape[:-3], *x.shape[-2:]), first.shape)
     whole = np.array(np.broadcast_to(x, (*lead[:-2], *x.shape[-3:])))
     whole[..., 0, :, :] = first
@@ -300,7 +300,8 @@ DYNAMICS = ("forward", "inverse")
 def with_motors(caller: str, problem: Any, motors: tuple[int, ...], limits: tuple[Array, Array], passive: bool) -> Any:
     """Return the problem for inverse dynamics, with constraints of joint forces that represent the motors.
 
-    Joint forces are zero at joints without motors (term "no motor"), and within limits at the others ("motors").
+    Joint forces are zero at joints without motors (term "no motor"), and within limits at joints with motors (term
+    "motors").
 
     Constraints that the problem already has in all steps are not repeated.  Raises ValueError for parameters and free
     durations, which inverse dynamics does not support.

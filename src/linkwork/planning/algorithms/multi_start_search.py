@@ -1,10 +1,11 @@
 """Repeated RRT-Connect as one loop: several searches, each for a path shorter than the best so far.
 
 Straight motions to goals are checked first.  Then two trees grow until they meet, and the path is shortened.  Further
-searches are restricted to goals nearer than the length of the best path, with samples about straight motions to them,
-within the ellipsoid that a shorter path allows.
+searches are restricted to goals nearer than the length of the best path, with samples about straight motions to these
+goals, within the ellipsoid that contains every shorter path.
 
-If a path is in collision, its edge is removed from the trees with all descendants, and they continue to grow.
+If a path is in collision, the colliding edge is removed from the trees with all descendants, and the trees continue to
+grow.
 
 Sources: Kuffner and LaValle, RRT-Connect, 2000; bounds from the best path as in Gammell, Srinivasa and Barfoot,
 Informed RRT*, 2014, and searches begun again within them as in Wilson, Thomason, Kingston and Gammell, AORRTC, 2025.
@@ -31,8 +32,8 @@ _NONE = 1e30  # length of the best path if there is none
 class SearchRequest(NamedTuple):
     """Parameters of repeated searches by RRT-Connect; lengths are those of `PathMetric`.
 
-    ``roots`` (n, 2) describe the starts and goals; each row has the tree that one belongs to (0 or 1), and the length
-    of its shortest straight motion to the other side. ``num_roots`` is their number. A goal is still
+    ``roots`` (n, 2) has a row for each start and goal: the index of its tree (0 or 1), and the length of the shortest
+    straight motion to the other side. ``num_roots`` is the number of starts and goals. A goal is still
     searched for while the best path is longer than ``min_ratio`` times the straight motion to it. Configurations are
     checked ``spacing`` apart while trees grow, and ``fine`` apart in paths. Each search after the first path has
     ``rounds`` rounds. The search ends after ``searches`` searches or ``max_iterations`` rounds in total. ``shift``

@@ -88,8 +88,8 @@ def shorten(
 
     The path starts at row 0 of the tables ``nodes`` and ``links``, of which it uses ``count`` rows.
 
-    ``allowance`` is (length, fraction): the path may be longer than ``length`` by that fraction at the first
-    trial, linearly decreasing to 0 at the last; it is abandoned when it is longer.
+    ``allowance`` is (length, fraction): at the first trial the path may be longer than ``length`` by this fraction,
+    which decreases linearly to 0 at the last trial.  Trials end when the path is longer.
     """
     room = len(nodes)
 

@@ -1,8 +1,8 @@
 """RRT-Connect as one loop: two trees that grow towards each other, one segment at a time.
 
 Nodes of both trees are rows of one table, in order of creation.  In a round, the smaller tree grows by a step from its
-node nearest to a sample.  From then on the other tree grows from its nearest node towards the new node, a step per
-round, until it reaches it or meets a collision.
+node nearest to a sample.  In the next rounds the other tree grows from its nearest node towards the new node, a step
+per round, until it reaches the new node or a collision.
 
 Samples are near straight motions from starts to goals, more often near short ones, or anywhere within limits.  The box
 around the straight motions grows with the number of samples, up to the bound of the best known path.
@@ -51,8 +51,9 @@ class Sampling(NamedTuple):
     cumulative share of samples. The first ``num_pairs`` are used. A sample lies in a box about its motion. The box
     extends in each coordinate by ``width`` times the motion's length, divided by the coordinate's weight, but by no
     more than a path of length ``best`` can. After ``doubling`` samples boxes are twice as wide. ``anywhere`` is the
-    share of samples in the ``box`` (2, nq) instead; all others are clipped to the ``limits`` (2, nq). ``shift`` (nq +
-    3,) shifts the points of the low-discrepancy sequence, and ``first`` is the index of the first one.
+    fraction of samples that are drawn from the ``box`` (2, nq) instead; all other samples are clipped to the
+    ``limits`` (2, nq). ``shift`` (nq + 3,) shifts the points of the low-discrepancy sequence, and ``first`` is the
+    index of the first one.
     """
 
     pairs: Any
@@ -194,7 +195,7 @@ def _nearest(
 ) -> tuple[Any, Any]:
     """Return the row of the node of a tree that is nearest to ``target``, and the squared distance.
 
-    ``side`` is the index of the tree, ``total`` the number of rows in use, and ``room`` that of all rows.
+    ``side`` is the index of the tree, ``total`` the number of rows in use, and ``room`` the number of all rows.
     """
 
     def look(state: tuple[Any, Any, Any]) -> tuple[Any, Any, Any]:

@@ -59,7 +59,7 @@ class Samples:
 
 
 def within_a_revolution(low: np.ndarray, high: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Return limits in which infinite ones are replaced, so that the range is one revolution."""
+    """Return the limits with infinite limits replaced, so that the range is one revolution."""
     bottom, top = low == -np.inf, high == np.inf
     below = np.where(bottom, np.where(top, -np.pi, high - 2.0 * np.pi), low)
     return below, np.where(top, np.where(bottom, np.pi, below + 2.0 * np.pi), high)

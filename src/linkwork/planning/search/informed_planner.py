@@ -127,7 +127,7 @@ class _ImprovementGraph:
         self.take(path, 0)
 
     def take(self, path: np.ndarray, iteration: int) -> bool:
-        """Replace the best path by a collision-free path if that is shorter; return True if so."""
+        """Replace the best path by a collision-free path if that is shorter; return True if it was replaced."""
         cost = self.space.cost(self.space.detailed(path))
         if not cost < self.cost:
             return False
@@ -193,7 +193,7 @@ class _ImprovementGraph:
     def check_promising(self) -> bool:
         """Check the most promising edges; return False if no path can be shorter than the best.
 
-        The edges of the most promising path are then in ``candidate_edges``.
+        After the call, ``candidate_edges`` has the edges of the most promising path.
         """
         count = len(self.q)
         lengths = np.where(self.state == BLOCKED, np.inf, self.lengths)

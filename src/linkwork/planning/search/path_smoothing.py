@@ -77,9 +77,9 @@ def shorten_path(
 def steady_path(space: PlanningSpace, path: np.ndarray) -> np.ndarray:
     """Return the path with joints at rest that begin and end at the same position, where its edges remain free.
 
-    Such joints move in a search by random samples alone, for example those of a gripper that holds a part.  All are set
-    to rest together, or fewer at the end of the robot, or one after the other if the edges are not free then.  The
-    path's ends remain to the last bit.
+    In a search such joints move only because of random samples, for example the joints of a gripper that holds a part.
+    All of them are set to rest together.  If edges are then not free, only those at the end of the robot are set to
+    rest, or one joint after the other.  The path's ends are unchanged to the last bit.
     """
     groups = space.resting_joints(path[0], path[-1])
     try:
@@ -102,9 +102,9 @@ def path_with_joints_at_rest(
 ) -> np.ndarray:
     """Return a path between the ends of ``path`` (k, nq), with joints at rest that are equal at both ends.
 
-    If ``path`` is not free with those of them at rest that are at the end of the robot, such as fingers, further
-    searches hold these: ``search(locked_space, start, end)`` returns a path or None.  If they find nothing, as many
-    joints rest as `steady_path` permits.
+    Let the joints among them at the end of the robot, such as fingers, rest.  If ``path`` is then not free, further
+    searches lock these joints: ``search(locked_space, start, end)`` returns a path or None.  If no path is found, as
+    many joints rest as `steady_path` permits.
     """
     path = steady_path(space, path)
     _, outer, last = space.resting_joints(path[0], path[-1])
@@ -132,7 +132,7 @@ def improved_at_rest(
     goals: np.ndarray,
     improve: Callable[[PlanningSpace, np.ndarray, np.ndarray], np.ndarray],
 ) -> np.ndarray:
-    """Return an improved path (k, nq) on which joints at the end of the robot rest that rest along ``path``.
+    """Return an improved path (k, nq); joints at the robot's end that rest along ``path`` still rest.
 
     These are joints, such as fingers, with equal positions at all starts and goals (n, nq).  ``improve(space, path,
     goals)`` returns a path no longer than ``path``, in a space in which they are locked.

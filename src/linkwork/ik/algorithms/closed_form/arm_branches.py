@@ -62,9 +62,10 @@ def arm_branches(
 ) -> list[ArmBranch]:
     """Return the eight branches for a pose X of B in A, always in the same order.
 
-    Joints outside the arm are as in ``q_init``.  Each angle takes the revolution nearest to ``q_init``; with
-    ``position_limits``, the nearest one within limits.  ``value`` is the redundant angle [rad].  A branch is not valid
-    if its equations have no solution (q is then the nearest that they permit), or if it coincides with another branch.
+    Joints outside the arm have their positions in ``q_init``.  Each angle takes the revolution nearest to ``q_init``;
+    with ``position_limits``, the nearest one within limits.  ``value`` is the redundant angle [rad].  A branch is not
+    valid if its equations have no solution (q is then the nearest that they permit), or if it coincides with another
+    branch.
     """
     initial_joint_q = tree.split_q(q_init)
     refinement = NewtonRefinement(tree, A, B, arm.bodies, arm.geometry.length)
@@ -128,7 +129,7 @@ def _angle(tree: Tree, body: int, q: Sequence[Any]) -> Any:
 def _in_range(angle: Any, near: Any, low: float, high: float) -> tuple[Any, Any]:
     """Shift an angle by full revolutions near to ``near``, within bounds if possible.
 
-    Returns the angle and whether it is within bounds.
+    Returns the angle, and a condition that is true if the angle is within bounds.
     """
     angle = angle + _REVOLUTION * floor((near - angle) * (1.0 / _REVOLUTION) + 0.5)
     if math.isfinite(high):

@@ -1,9 +1,10 @@
-"""Recognition of arms with a closed form: a family follows from the axes and is then verified.
+"""Recognition of arms with closed-form inverse kinematics; the axes determine the family, which is then verified.
 
-Six axes have a closed form if three neighbours intersect in a point or are parallel: the last three or the third to the
-fifth intersect, or the second to the fourth or the last three are parallel, counted from either end.  Seven axes have
-one if the first three and the last three each intersect in a point, with the elbow angle as input.  Others have one if
-a joint at one end is locked and the remaining six are such an arm.
+Six axes have a closed form if three neighbouring axes intersect in a point or are parallel.  Axes are counted from
+either end: the last three or the third to the fifth intersect, or the second to the fourth or the last three are
+parallel.  Seven axes have a closed form, with the elbow angle as input, if the first three axes and the last three
+each intersect in a point.  Other arms of seven axes have one if a joint at an end is locked and the other six axes have
+a closed form.
 """
 
 from __future__ import annotations
@@ -44,9 +45,9 @@ Solver = Callable[[AxisGeometry, Pose], list[ArmSolution]]
 class RecognisedArm:
     """Chain of joints from frame A to frame B that has a closed-form inverse.
 
-    ``chain`` leads from A to B; ``backward`` is True if it is solved from B to A.  ``locked`` is the index of the
-    locked joint in the direction in which the chain is solved.  ``bodies`` are the bodies of the solved joints, in the
-    order of the axes of ``geometry``.
+    ``chain`` leads from A to B; ``backward`` is True if the chain is solved from B to A.  ``locked`` is the index of
+    the locked joint, counted in the direction in which the chain is solved.  ``bodies`` are the bodies of the solved
+    joints, in the order of the axes of ``geometry``.
     """
 
     family: str  # description

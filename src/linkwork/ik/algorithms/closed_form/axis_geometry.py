@@ -5,7 +5,8 @@
 with θ'_k = θ_k + o_k, on floats.  z is along each axis, and x along the common normal to the next, from foot to foot.
 a is 0 where neighbours intersect, and sin α is 0 where they are parallel.  Both are assumed within `TOLERANCE`, since
 files round their numbers (1.5708 is off by 4e-6).  The Newton refinement of a solution on the robot's own kinematics
-then squares the resulting error.  No family needs right angles, so these are assumed only within rounding.
+then squares the resulting error.  No family needs right angles, so an angle counts as a right angle only within
+rounding.
 
 Source: Denavit and Hartenberg, A kinematic notation for lower-pair mechanisms, ASME J. Applied Mechanics 22, 1955.
 
@@ -92,7 +93,7 @@ class _Normal:
 
 
 def axis_geometry(axes: Sequence[JointAxis]) -> AxisGeometry | None:
-    """Return the geometry of two or more axes; None if neighbours coincide."""
+    """Return the geometry of two or more axes; None if neighbouring axes coincide."""
     rough = _with_tolerance(axes, 0.0)
     return None if rough is None or is_zero(rough.length) else _with_tolerance(axes, TOLERANCE * rough.length)
 
@@ -180,7 +181,7 @@ class JointAxis:
 class ArmChain:
     """Chain of revolute joints from frame A to frame B.
 
-    It consists of the joints' bodies, the joints' axes in coordinates of A, and the pose X_AB, all in the zero
+    The chain has the joints' bodies, the joints' axes in coordinates of A, and the pose X_AB, all in the zero
     configuration.
     """
 
@@ -238,7 +239,7 @@ def without(chain: ArmChain, locked: int) -> ArmChain:
 
 
 class ArmSolution(NamedTuple):
-    """Angles about the axes, and whether the branch is distinct: False if it coincides with an earlier one."""
+    """Angles about the axes, and a condition that is false if the branch coincides with an earlier branch."""
 
     angles: tuple[UnitAngle, ...]
     counts: Any

@@ -1,8 +1,8 @@
 """Closed form of six axes with three parallel ones: the second to the fourth, or the last three.
 
-`three_parallel`: axes 2, 3 and 4 are parallel.  The plane in which they rotate is determined from both ends.  n is
-their direction, (0, −sin α₁, cos α₁) after axis 1.  The position of the last axis along n, and its inclination to n,
-depend on θ1 and θ5 only:
+`three_parallel`: axes 2, 3 and 4 are parallel.  The plane in which they rotate is determined from both ends.  n is the
+direction of these axes, (0, −sin α₁, cos α₁) after axis 1.  The position of the last axis along n, and its inclination
+to n, depend on θ1 and θ5 only:
 
     n·Rz(θ1)ᵀ p     = d₂ + ε₂ d₃ + ε (d₄ + d₅ cos α₄ + a₅ sin α₄ sin θ5),
     n·Rz(θ1)ᵀ R z   = ε (cos α₄ cos α₅ − sin α₄ sin α₅ cos θ5),
@@ -134,7 +134,7 @@ def _last(arm: AxisGeometry, theta5: UnitAngle) -> Plane:
 def _reachable(arm: AxisGeometry, hand: Plane, theta5: UnitAngle) -> UnitAngle:
     """Return the sum of the parallel angles for which the elbow is nearest to a right angle.
 
-    If the last axis is parallel to them the sum is free, and only some values bring the wrist within reach.
+    If the last axis is parallel to axes 2, 3 and 4, the sum is free, and only some values bring the wrist within reach.
     """
     (hx, hy), (tx, ty) = hand, _last(arm, theta5)
     a2, a3 = arm.a[1:3]
@@ -222,8 +222,8 @@ def _second_and_third(
 ) -> tuple[UnitAngle, UnitAngle, UnitAngle]:
     """Return (θ1, θ2, θ3) for a θ1 and the direction r of the parallel axes after the rotation about axis 2.
 
-    ``u`` is that direction at the base; θ2 rotates r to it in the axes of joint 2.  v is that direction after axis 3;
-    θ3 rotates v to r across the twist α₂.
+    ``u`` is the direction of the parallel axes at the base; θ2 rotates r to u in the axes of joint 2.  v is that
+    direction after axis 3; θ3 rotates v to r across the twist α₂.
     """
     twist1, twist2, twist3 = arm.twist[:3]
     x, y = theta1.rotated_back(u.x, u.y)

@@ -14,28 +14,28 @@ where a factor 1 ∓ u_z is (u_x² + u_y²)/(1 ± u_z), which is accurate also w
 θ1.  If the first and third axis are aligned, θ1 is 0, or the value that the caller prefers.
 
 Six axes of which the last three intersect in W (`spherical_wrist`): position first, then orientation.  The first three
-axes determine W: with w its position after axis 3, g(θ3) = A₂ Rz(θ3) w that before the rotation about axis 2, and
-z₂ = (0, −sin α₁, cos α₁),
+axes determine W.  Let w be the position of W in the frame after axis 3, g(θ3) = A₂ Rz(θ3) w its position before the
+rotation about axis 2, and z₂ = (0, −sin α₁, cos α₁).  Then
 
     Rz(θ1)ᵀ p − (a₁, 0, 0) = Rx(α₁) Tz(d₂) Rz(θ2) g(θ3).
 
 Both sides have the same height along axis 2, and the same distance from the point where normal 1 meets it.  These are
 two equations for θ1 and θ3, each linear in cosine and sine (`trigonometric_equations.py`): they are solved one after
 the other if two of the first three axes are parallel or intersect, and as a conic with four solutions otherwise.  θ2
-rotates one side to the other.  The last three angles are those of the remaining rotation.
+rotates one side to the other.  The last three angles are the solution `three_angles` for the remaining rotation.
 
-Six axes of which the third, fourth and fifth intersect in S (`spherical_middle`).  S is determined by the first two
-axes, w after axis 2, and is fixed to the end effector, h before the rotation about axis 6:
+Six axes of which the third, fourth and fifth intersect in S (`spherical_middle`).  The first two axes determine S,
+whose position after axis 2 is w.  S is fixed to the end effector, too, at h before the rotation about axis 6:
 
     Rz(θ1) A₁ Tz(d₂) Rz(θ2) w = S = p + R Rz(θ6)ᵀ h.
 
 Height along axis 1 and distance from its foot do not depend on θ1.  These are two equations for θ2 and θ6, each linear
-in cosine and sine.  θ1 rotates one side to the other, and the remaining rotation is that of three axes.
+in cosine and sine.  θ1 rotates one side to the other, and `three_angles` solves the remaining rotation.
 
 Seven axes (`elbow_arm`): the first three intersect in the shoulder S, the last three in the wrist W, the fourth is the
 elbow.  The distance from S to W gives two values of θ4.  Then the arm rotates about the line from S to W by the elbow
-angle ψ.  In the frame after axis 3, w is the direction to W and e that to the elbow, the point of axis 4 nearest to S,
-perpendicular to w.  In the world, s is the direction to W, and u that of the first axis, perpendicular to s.
+angle ψ.  In the frame after axis 3, w is the direction to W, and e that to the elbow (point of axis 4 nearest to S),
+normal to w.  In the world, s is the direction to W, and u that of the first axis, made normal to s.
 
     R₀₃ = [s, v, s × v] [w, e, w × e]ᵀ,        v = u cos ψ + s × u sin ψ.
 
@@ -103,7 +103,7 @@ def spherical_wrist(arm: AxisGeometry, X: Pose) -> list[ArmSolution]:
 def positions(arm: AxisGeometry, p: Vec3, w: Vec3) -> list[tuple[UnitAngle, UnitAngle, UnitAngle, Any]]:
     """Return four (θ1, θ2, θ3, distinct) that bring the point w to p [m].
 
-    w is in the frame after axis 3, p in that of the base.
+    w is in the frame after axis 3, and p in the frame of the base.
     """
     (a1, a2), (twist1, twist2), d2 = arm.a[:2], arm.twist[:2], arm.d[1]
     flat = w.x * w.x + w.y * w.y
@@ -147,7 +147,7 @@ def _with_second(
 
 
 def scaled(k: float, x: Any) -> Any:
-    """Return k x, the constant 0 if k is known to be zero."""
+    """Return k x; the constant 0 if k is the float 0."""
     return 0.0 if is_zero(k) else k * x
 
 
@@ -256,8 +256,8 @@ def _elbow_angles(arm: AxisGeometry, s: Vec3) -> list[tuple[UnitAngle, Any]]:
 def _arm_frame(arm: AxisGeometry, bend: UnitAngle) -> tuple[Vec3, Vec3]:
     """Return unit vectors from the shoulder to the wrist and, normal to it, towards the elbow.
 
-    They are in the frame after axis 3.  The second is the direction to the elbow minus its part along the first.  If
-    the arm is stretched, it is normal to axis 4.
+    Both are in the frame after axis 3.  The second is the direction to the elbow minus its component along the first.
+    If the arm is stretched, the second vector is normal to axis 4.
     """
     twist = arm.twist[2]
     axis = Vec3(0.0, -twist.sin, twist.cos)
@@ -274,7 +274,7 @@ def _arm_frame(arm: AxisGeometry, bend: UnitAngle) -> tuple[Vec3, Vec3]:
 
 
 def _world_frame(arm: AxisGeometry, s: Vec3) -> tuple[Vec3, Vec3, Vec3]:
-    """Return unit vectors s, u and s × u: s from shoulder to wrist, u normal to it, on the side of the first axis.
+    """Return unit vectors s, u and s × u: s from shoulder to wrist, u normal to s, on the side of the first axis.
 
     If the wrist is on the first axis, u is on the side of x instead.
     """
@@ -321,7 +321,7 @@ Matrix = Sequence[Sequence[Any]]
 
 
 class ThreeAngles(NamedTuple):
-    """Solution (θ1, θ2, θ3) for three axes; ``counts`` is True if it is distinct from the solutions before it."""
+    """Solution (θ1, θ2, θ3) for three axes; ``counts`` is True if it differs from the previous solutions."""
 
     first: UnitAngle
     second: UnitAngle
@@ -346,9 +346,9 @@ def three_angles(
 ) -> list[ThreeAngles]:
     """Return the two solutions of R = Rz(θ1) Rx(α) Rz(θ2) Rx(β) Rz(θ3); the second is not distinct if both coincide.
 
-    They coincide if the first and third axis are aligned, where θ1 is ``in_line`` of θ2, and if the axes are as near
-    to alignment as the twists α and β permit.  Near alignment, θ1 of the two solutions differs by half a revolution,
-    however small the difference in θ2.
+    The solutions coincide if the first and third axis are aligned, or as near to alignment as the twists α and β
+    permit. For aligned axes θ1 is ``in_line(θ2)``.  Near alignment, θ1 of the two solutions differs by half a
+    revolution, however small the difference in θ2.
     """
     ux, uy, uz = R[0][2], R[1][2], R[2][2]
     low, high = sorted((alpha.plus(beta).cos, alpha.minus(beta).cos))
@@ -374,7 +374,7 @@ def about_axes(
     """Return the solution of R = Rz(θ1) Rx(α) Rz(θ2) Rx(β) Rz(θ3) for an approximately known θ2, ``second``.
 
     ``counts`` becomes the solution's condition of being distinct.  If the first and third axis are aligned, θ1 is
-    ``in_line`` of θ2.
+    ``in_line(θ2)``.
     """
     c, s = second
     ux, uy = R[0][2], R[1][2]

@@ -4,13 +4,13 @@ One angle (`equation`): the two solutions of
 
     a cos θ + b sin θ = c
 
-are the direction of (a, b) rotated by ±acos(c/ρ), ρ² = a² + b²: with w = √((ρ − c)(ρ + c)), which has no cancellation
-where they coincide,
+are the direction of (a, b) rotated by ±acos(c/ρ), ρ² = a² + b².  With w = √((ρ − c)(ρ + c)), which has no cancellation
+where the solutions coincide, they are
 
     (cos θ, sin θ) = (a c ∓ b w, b c ± a w) / ρ².
 
-If there is no solution, c is replaced by the nearest ±ρ: both are then the angle of minimum error.  At the boundary
-this absorbs rounding; elsewhere the error indicates that there is no solution.
+If there is no solution, c is replaced by the nearest ±ρ: both results are then the angle of minimum error.  At the
+boundary this absorbs rounding; elsewhere the error indicates that there is no solution.
 
 A conic on the unit circle (`on_circle`): up to four angles θ with
 
@@ -29,9 +29,9 @@ Two angles (`coupled_angles`): two equations, each linear in the cosine and sine
 
     f(θ) = F(φ),    g(θ) = G(φ),        f(θ) = f0 + f1 cos θ + f2 sin θ, and so on.
 
-If a side does not depend on its angle, its equation gives the other angle, and the second equation follows: two square
-roots.  This is the case if axes intersect or are parallel.  Otherwise cos φ and sin φ are linear in cos θ and sin θ,
-and cos²φ + sin²φ = 1 is a conic on the unit circle.
+If a side does not depend on its angle, this equation gives the other angle, and the second equation then the first
+angle: two square roots.  This is the case if axes intersect or are parallel.  Otherwise cos φ and sin φ are linear in
+cos θ and sin θ, and cos²φ + sin²φ = 1 is a conic on the unit circle.
 
 Sources: pencils of conics as in Semple and Kneebone, Algebraic Projective Geometry, 1952, chapter VI; Ridders, A new
 algorithm for computing a single root of a real continuous function, IEEE Transactions on Circuits and Systems 26,
@@ -75,7 +75,7 @@ class CirclePoint(NamedTuple):
 def on_circle(A: Any, B: Any, C: Any, D: Any, E: Any, F: Any) -> list[CirclePoint]:
     """Return four θ with A cos²θ + 2B cos θ sin θ + C sin²θ + 2D cos θ + 2E sin θ + F = 0.
 
-    ``counts`` is False for an angle that duplicates another, or that is only nearest to a complex solution.
+    ``counts`` is False for an angle that repeats another solution, and for the real part of a complex solution.
     """
     axes, P = _own_axes(A, B, C)
     d, e = axes.rotated_back(D, E)
@@ -209,7 +209,7 @@ class Sinusoid(NamedTuple):
 
 
 class CoupledAngles(NamedTuple):
-    """Angles θ and φ, and whether they are a solution distinct from the previous ones."""
+    """Angles θ and φ; ``counts`` is True for a solution that differs from the previous ones."""
 
     theta: UnitAngle
     phi: UnitAngle
@@ -219,7 +219,7 @@ class CoupledAngles(NamedTuple):
 def coupled_angles(f: Sinusoid, F: Sinusoid, g: Sinusoid, G: Sinusoid) -> list[CoupledAngles]:
     """Return four solutions (θ, φ) of the two equations f(θ) = F(φ) and g(θ) = G(φ).
 
-    ``counts`` is False for a solution that duplicates another, or that is only nearest to a complex one.
+    ``counts`` is False for a solution that repeats another, and for the nearest real angles of a complex solution.
     """
     if F.is_constant:
         return _one_after_other(f, F, g, G)
@@ -320,7 +320,7 @@ class UnitAngle(NamedTuple):
 
 
 class AnglePair(NamedTuple):
-    """Two angles, whether they differ, and the residual of their equation: 0 if it has solutions."""
+    """Two angles, a condition that they differ, and the residual of their equation: 0 if it has solutions."""
 
     first: UnitAngle
     second: UnitAngle
