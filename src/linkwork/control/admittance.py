@@ -1,8 +1,8 @@
 """Admittance control of joints and of a frame: targets shifted by a tangent vector x that moves.
 
 For joints, q ⊕ x moves with the velocity v that belongs to the rate of ``integrate(q, x)``; for a single velocity and
-for plain coordinates it is v + ẋ.  A pose turns by exp x, whose angular velocity is ω(x, ẋ) = 2 (ε̇ ⊗ ε*), with the
-quaternion ε = exp(x/2).  Rates of velocities are their derivatives by time.  All derivatives are those of dual numbers.
+for plain coordinates it is v + ẋ.  A pose is rotated by exp x, whose angular velocity is ω(x, ẋ) = 2 (ε̇ ⊗ ε*), with
+the quaternion ε = exp(x/2).  Time derivatives, also those of velocities, are computed by dual numbers.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ Scalars = Sequence[Any]
 
 @public_constructor
 class Admittance(ControlLaw):
-    """Admittance control: shifts the target of another controller by x, as a measured force demands.
+    """Admittance control: shifts the target of another controller by x, in response to a measured force.
 
     The shift obeys M ẍ + D ẋ + K x = F. With a controller of joints (`PD`, `PID`, `ComputedTorque`), x is a tangent
     vector (nv), and F, the input ``force`` (nv), are external joint forces. With an `Impedance`, x (6) is a rotation
@@ -41,8 +41,9 @@ class Admittance(ControlLaw):
 
         (M + h D + h² K) ẋ⁺ = M ẋ + h (F − K x),     x⁺ = x + h ẋ⁺.
 
-    The state is x, ẋ and the state of the other controller. Inputs are ``force`` and those of the other controller.
-    Its target velocity and acceleration become those of the shifted target, in its axes.
+    The state is x, ẋ and the state of the other controller. Inputs are ``force`` and the inputs of the other
+    controller. The other controller gets the velocity and acceleration of the shifted target, in the axes of the
+    shifted target.
 
     ``law`` is the other controller.
 
@@ -162,7 +163,7 @@ def shifted_pose(
 ) -> tuple[Any, list[Any], list[Any]]:
     """Return the pose ``target`` rotated by the vector x[:3] and translated by x[3:], with its twist and acceleration.
 
-    All are in the world.  ``led`` are the target's twist and acceleration, and ``rates`` are ẋ and ẍ.
+    All quantities are in the world's axes.  ``led`` are the target's twist and acceleration, and ``rates`` are ẋ and ẍ.
     """
     X, phi = Pose.of_elements(target.ravel().tolist()), Vec3(*x[:3])
     turned = Quaternion.exp(phi).rotation()

@@ -38,8 +38,8 @@ _UNITS = "rotations, then translations"
 class CartesianLaw(ControlLaw):
     """Base class of controllers of a frame's pose, in the axes of another frame.
 
-    Joints without actuators move as their zero forces determine; they move neither of the frames.  The actuators of a
-    robot with constraints determine all motions; J and M are those of the motions that the constraints allow.
+    Joints without actuators have zero forces; they must move neither of the frames.  For a robot with constraints, the
+    actuators must determine all motions; J and M are projected onto the motions that the constraints allow.
     """
 
     def __init__(self, robot: Any, frame: str, axes: str, actuators: Any, limits: Any, passive: bool) -> None:
@@ -69,7 +69,7 @@ class CartesianLaw(ControlLaw):
         return read_condition(self.caller, condition, self.robot, rows)
 
     def _read_six(self, name: str, value: Any, unit: str) -> np.ndarray:
-        """Return six numbers >= 0 from one, from a pair (rotations, translations), or from six."""
+        """Return six numbers >= 0 from one number, a pair (rotations, translations), or six numbers."""
         pair = isinstance(value, tuple) and len(value) == 2
         result = read_nonnegative(self.caller, name, value, [(2,)] if pair else [(), (6,)], f"{unit}; {_UNITS}")
         return np.repeat(result, 3) if pair else np.broadcast_to(result, (6,)).copy()
@@ -115,7 +115,7 @@ class CartesianLaw(ControlLaw):
     def _free_forces(self, q: Any, v: Any) -> list[Any]:
         """Return the joint forces (nv) with which the joints that have actuators accelerate by a_0.
 
-        If all have one, the force of damping and friction is the one that accelerates by their part of a_0.
+        If all joints have actuators, the force for damping and friction is the one that causes their part of a_0.
         """
         robot, passive = self.robot, self.passive
         if self.is_fully_actuated or robot.constraints:
@@ -162,13 +162,13 @@ class Impedance(CartesianLaw):
 
     All quantities have six axes, rotations first, about the frame's origin in the axes of the frame ``axes`` (default:
     "world").  ``stiffness`` [N·m/rad, N/m] and ``damping`` [N·m·s/rad, N·s/m] are >= 0: a number, a pair (rotations,
-    translations) or six numbers; at rest F = −K e.  ``inertia`` [kg m², kg] is given likewise, > 0, or as a symmetric,
-    positive definite matrix (6, 6); with Λ itself, at rest, the law equals the one without inertia.  Inputs are target
-    (4, 4) in the world, target_v and target_a (6), wrench (6).  ``nullspace_damping`` [1/s] damps motions of the joints
-    that do not move the frame.  ``actuators`` names the joints that exert forces (default: all but those of six degrees
-    of freedom); the others do not move the frame.  With ``passive`` springs and armature of joints count.  Their
-    damping and friction act on motions that do not move the frame, and on the frame itself if the law inverts no
-    matrix.
+    translations) or six numbers; at rest F = −K e.  ``inertia`` [kg m², kg] has one of these forms, > 0, or is a
+    symmetric, positive definite matrix (6, 6); with ``inertia`` equal to Λ, at rest, the law equals the one without
+    ``inertia``.  Inputs are target (4, 4) in the world, target_v and target_a (6), wrench (6).  ``nullspace_damping``
+    [1/s] damps motions of the joints that do not move the frame.  ``actuators`` names the joints that exert forces
+    (default: all except those of six degrees of freedom); other joints must not move the frame.  With ``passive`` the
+    law includes springs and armature of joints.  Damping and friction are not compensated for motions that do not move
+    the frame; nor for the frame if the law inverts no matrix.
 
     Sources: Hogan, Impedance control, ASME J. Dyn. Syst. Meas. Control 107, 1985; Albu-Schäffer, Ott and Hirzinger, A
     unified passivity-based control framework, Int. J. Robotics Research 26(1), 2007.
@@ -256,18 +256,18 @@ class HybridForcePosition(CartesianLaw):
 
         f = F_d + k_f (F_d − F) + I,     İ = k_i (F_d − F),
 
-    where F, the input ``wrench``, is the measured wrench that the frame exerts on its environment.  Without it f = F_d,
-    which suits contact with a rigid surface; Λ A* then decouples motion from contact forces.  ``force_axes`` are some
-    of "rx", "ry", "rz", "x", "y", "z" in the axes of the frame ``axes`` (default: "world").  ``motion_axes`` are by
-    default the others; a planar arm needs fewer.  ``stiffness`` k_p [1/s²] and ``damping`` k_d [1/s] (default:
+    where F, the input ``wrench``, is the measured wrench that the frame exerts on its environment.  Without it f =
+    F_d, which suits contact with a rigid surface; Λ A* then decouples motion from contact forces.  ``force_axes`` are
+    some of "rx", "ry", "rz", "x", "y", "z" in the axes of the frame ``axes`` (default: "world").  ``motion_axes`` are
+    by default all other axes; a planar arm needs fewer.  ``stiffness`` k_p [1/s²] and ``damping`` k_d [1/s] (default:
     critical) are numbers, pairs (rotations, translations) or six numbers.  ``force_damping`` is k_v [1/s],
     ``force_gain`` k_f [1], and ``integral_gain`` k_i [1/s] with the ``dt`` [s] of the loop; then I is the controller's
     state.  I does not grow where its growth would drive joints further beyond their ``effort_limits`` (clamping).
 
     Inputs are target (4, 4) in the world, target_v and target_a (6), force (n) of the force axes [N·m, N], wrench (6).
-    With ``passive`` springs, damping, friction and armature of joints count, but damping and friction of motions along
-    no axis, which they resist.
-    ``robot``, ``nullspace_damping``, ``max_condition`` and ``actuators`` are those of `Impedance`.
+    With ``passive`` the law compensates springs, damping, friction and armature of joints, except damping and friction
+    of motions along no axis, which they resist. ``robot``, ``nullspace_damping``, ``max_condition`` and ``actuators``
+    are as in `Impedance`.
 
     Sources: Raibert and Craig, Hybrid position/force control of manipulators, ASME J. Dyn. Syst. Meas. Control 103,
     1981; Khatib, IEEE J. Robotics and Automation RA-3(1), 1987.

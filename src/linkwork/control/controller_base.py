@@ -41,9 +41,9 @@ Shapes = Mapping[str, tuple[int, ...]]
 class ControlLaw(ABC):
     """Base class of controllers: a function τ(t, q, v, inputs by name) of symbols or arrays.
 
-    On symbols it becomes part of a kernel, in `Robot.simulate`, `linkwork.Simulator` and `linkwork.compile`.  On arrays
-    (...) it runs a kernel of its own.  A controller with a state z, such as an integral, has ``start``, accepts z after
-    v, and returns (τ, z).
+    Called with symbols, a controller becomes part of a kernel, in `Robot.simulate`, `linkwork.Simulator` and
+    `linkwork.compile`.  Called with arrays (...), it runs its own kernel.  A controller with a state z, such as an
+    integral, has ``start``, accepts z after v, and returns (τ, z).
 
     A controller implements `input_shapes`, `required_inputs` and `forces`, over any scalar; see "Add a controller" in
     the documentation.  `linkwork.control.check_controller` checks it.
@@ -54,9 +54,9 @@ class ControlLaw(ABC):
     def __init__(self, robot: Any, actuators: str | Iterable[str] | None, limits: Any) -> None:
         """Set the robot, its actuated joints and its limits.
 
-        ``actuators`` names the actuated joints; None means all but those of six degrees of freedom.  ``limits`` are the
-        largest forces, a number, (m,) of the actuated velocities, or a dict by joint; None means those of the robot, as
-        for joints that a dict leaves out.
+        ``actuators`` names the actuated joints; None means all except those of six degrees of freedom.  ``limits`` are
+        the largest forces: a number, (m,) for the actuated velocities, or a dict by joint.  None means the robot's
+        limits, which also apply to joints that a dict leaves out.
         """
         self.caller = type(self).__name__
         self.acting = actuated_indices(self.caller, robot, actuators)
@@ -281,7 +281,7 @@ class ControlLaw(ABC):
         return result
 
     def _read_limits(self, value: Any) -> np.ndarray:
-        """Return the largest |τ| (nv); None means the limits of the robot, as for joints that a dict leaves out."""
+        """Return the largest |τ| (nv); the robot's limits for None, and for joints that a dict leaves out."""
         if value is None:
             return np.asarray(self.robot.effort_limits)
         m = len(self.acting)
@@ -315,7 +315,7 @@ class ControlLaw(ABC):
 
 
 def read_nonnegative(caller: str, name: str, value: Any, shapes: Sequence[tuple[int, ...]], unit: str) -> np.ndarray:
-    """Return finite numbers >= 0 of one of the shapes.  Raises ValueError."""
+    """Return an array of finite numbers >= 0 with one of the ``shapes``.  Raises ValueError."""
     expected = f"{caller}: {name}: expected numbers >= 0 [{unit}] of shape {' or '.join(map(str, shapes))}"
     result = np.asarray(real_array(expected, value), dtype=float)
     if result.shape not in shapes or not ((result >= 0.0) & (result < np.inf)).all():

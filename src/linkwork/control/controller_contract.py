@@ -1,4 +1,4 @@
-"""`check_controller`: checks a user's controller against the contract of `ControlLaw`, requirement by requirement.
+"""`check_controller` checks that a user's controller meets the requirements of `ControlLaw`.
 
 Each requirement is checked at random states and inputs.  The reference of a call is the controller's own code on plain
 floats.  Other requirements compare calls with each other, with difference quotients, and with a simulation.
@@ -308,13 +308,13 @@ def check_controller(
     samples: int = 8,
     seed: np.random.Generator | int | None = 0,
 ) -> ContractReport:
-    """Check a controller, for example one of your own, against the contract of `ControlLaw`.
+    """Check that a controller, for example your own, meets the requirements of `ControlLaw`.
 
-    Each requirement is checked at ``samples`` states of the controller's robot, random ones from ``seed`` and one at
-    rest at its target. ``inputs`` are examples by name, an array or a function of a NumPy generator, for inputs that
-    random numbers do not represent, such as directions. Poses, and configurations whose names end with "_q", are drawn
-    as such. An exception of the controller's own methods fails the requirement, and the report names the line of code.
-    The report prints as a table; ``check_controller(controller).raise_if_failed()`` is a test.
+    Each requirement is checked at ``samples`` states of the controller's robot: random states from ``seed``, and a
+    state at rest at the target. ``inputs`` are examples by name, an array or a function of a NumPy generator, for
+    inputs such as directions that cannot be arbitrary numbers. Random poses, and configurations for names that end
+    with "_q", are valid. If a method of the controller raises an exception, the requirement fails, and the report
+    names the line of code. The report prints as a table; ``check_controller(controller).raise_if_failed()`` is a test.
 
     Raises TypeError for an object that is not a `ControlLaw`, UnknownNameError for an unknown input.
 

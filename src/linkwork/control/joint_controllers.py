@@ -27,16 +27,16 @@ __all__ = ["PD", "PID", "ComputedTorque", "GravityCompensation", "JointImpedance
 class PD(JointLaw):
     """PD control of joints, springs and dampers: τ = K_p (q_d ⊖ q) + K_d (v_d − v) + τ_ff.
 
-    v_d is the target's velocity in the joint's axes, with which q_d ⊖ q is constant.  Forces of a feedforward along the
-    target are in these axes, too.  They differ from the axes of q_d for joints with rotations about several axes.
+    v_d is the target's velocity in the joint's axes: at v = v_d, q_d ⊖ q is constant.  Feedforward forces are in these
+    axes, too.  For joints with rotations about several axes, they differ from the axes of q_d.
 
-    ``kp`` [N·m/rad, N/m] and ``kd`` [N·m·s/rad, N·s/m] are a number, one number by actuated velocity, or a dict by
-    joint, all >= 0.  ``feedforward`` is "none", "gravity" (gravity compensation at q), or "dynamics" (inverse dynamics
-    along the target; tracking errors are then due to disturbances only).  Inputs are target_q (nq), and optionally
-    target_v and target_a (nv), 0 by default.  A trajectory named "target" in ``time_inputs`` of `Robot.simulate`
-    provides all three.
+    ``kp`` [N·m/rad, N/m] and ``kd`` [N·m·s/rad, N·s/m] are a number, an array with a number for each actuated
+    velocity, or a dict by joint, all >= 0.  ``feedforward`` is "none", "gravity" (gravity compensation at q), or
+    "dynamics" (inverse dynamics along the target; tracking errors are then due to disturbances only).  Inputs are
+    target_q (nq), and optionally target_v and target_a (nv), 0 by default.  A trajectory named "target" in
+    ``time_inputs`` of `Robot.simulate` provides all three.
 
-    ``actuators`` names the joints that exert forces (default: all but those of six degrees of freedom); feedforward
+    ``actuators`` names the joints that exert forces (default: all except those of six degrees of freedom); feedforward
     forces of other joints are omitted. |τ| ≤ ``effort_limits`` (default: the robot's own). With ``passive``, springs,
     damping, friction and armature of joints are part of the feedforward.
 
@@ -77,7 +77,7 @@ class PID(JointLaw):
 
     The integral I obeys İ = K_i (q_d ⊖ q).
 
-    Gains, ``feedforward``, ``actuators``, ``effort_limits`` and ``passive`` are those of `PD`.  The integral I (nv)
+    Gains, ``feedforward``, ``actuators``, ``effort_limits`` and ``passive`` are as in `PD`.  The integral I (nv)
     [N·m, N] is the controller's state, updated in steps of ``dt`` [s], the step of the simulation.  ``anti_windup`` is
     "clamping" (no integration that would exceed a limit further), "back_calculation" (İ = K_i e + (τ − u)/T_t, with the
     command u, the limited force τ, and T_t the ``tracking_time`` [s], by default K_p/K_i), or "none".
@@ -136,10 +136,10 @@ class PID(JointLaw):
 class GravityCompensation(JointLaw):
     """Gravity compensation with damping, τ = g(q) − K_d v, for guiding the robot by hand.
 
-    ``kd`` [N·m·s/rad, N·s/m] is given as in `PD`.  With ``passive`` g(q) has the forces of springs.  With joints that
-    are not actuated or with closed loops, τ keeps the actuated joints at rest.
+    ``kd`` [N·m·s/rad, N·s/m] has the forms of `PD`.  With ``passive``, g(q) includes the forces of springs.  For robots
+    with joints that are not actuated or with closed loops, τ keeps the actuated joints at rest.
 
-    ``actuators`` and ``effort_limits`` are those of `PD`.
+    ``actuators`` and ``effort_limits`` are as in `PD`.
 
     Source: Siciliano and others, Robotics: Modelling, Planning and Control, 2009, section 8.5.1.
 
@@ -176,14 +176,15 @@ class ComputedTorque(JointLaw):
     The law is τ = M(q) a* + h(q, v) with a* = a_d + K_d (v_d − v) + K_p e for joints with one velocity.  For all joint
     types a* is the acceleration at which the equation holds, also far from the target.
 
-    With ``passive``, springs and armature of joints count in the law.  Their damping and friction R(v) are compensated
-    at v_r = v_d + K_d⁻¹ K_p e, which leads to the target: τ has R(v_r), and M (ë + K_d ė + K_p e) = R(v) − R(v_r).
-    Errors then decay faster, friction at rest leaves none, and a reference without an error at its start is followed.
+    With ``passive``, the law includes springs and armature of joints.  Damping and friction R(v) are compensated at the
+    velocity v_r = v_d + K_d⁻¹ K_p e, which leads to the target: τ includes R(v_r), and M (ë + K_d ė + K_p e) =
+    R(v) − R(v_r).  Errors then decay faster, static friction causes no steady error, and a reference without an initial
+    error is followed exactly.
 
-    ``kp`` [1/s²] and ``kd`` [1/s] (default: critical damping 2 √kp) are given as in `PD`, and so is the target.
-    Accelerations of joints without actuators follow from their zero forces (collocated partial feedback
-    linearisation), those of closed loops from the actuated joints. The actuated joints still obey the linear equation,
-    where constraints do not make their equations contradict each other.
+    ``kp`` [1/s²] and ``kd`` [1/s] (default: critical damping 2 √kp) have the forms of `PD`, and so does the target.
+    Accelerations of joints without actuators follow from their zero forces (collocated partial feedback linearisation).
+    Accelerations of joints in closed loops follow from the actuated joints. The actuated joints still obey the linear
+    equation, unless constraints make their equations contradictory.
 
     Sources: Siciliano and others, Robotics: Modelling, Planning and Control, 2009, section 8.5.2; Spong, Partial
     feedback linearization of underactuated mechanical systems, IROS 1994; Slotine and Li, On the adaptive control of
@@ -230,7 +231,7 @@ class ComputedTorque(JointLaw):
 class JointImpedance(JointLaw):
     """Joint impedance control: each joint behaves like a spring and a damper.
 
-    With ``inertia``, the joint also behaves as if it had that inertia.
+    With ``inertia``, the joint also behaves as if it had this inertia.
 
     Without ``inertia`` the robot keeps its own inertia, and no force measurement is needed:
 
@@ -242,10 +243,11 @@ class JointImpedance(JointLaw):
 
     with e = q_d ⊖ q, so an external force τ_ext displaces a joint at rest by K⁻¹ τ_ext.  ė = v_d − v and a_d are the
     target's relative velocity and its acceleration in the joint's axes, as for `PD`, and ë is the rate of ė.
-    ``stiffness`` [N·m/rad, N/m] and ``damping`` [N·m·s/rad, N·s/m] are >= 0, given as gains of `PD`.  ``inertia`` [kg
-    m², kg] is given likewise, > 0, or as a symmetric, positive definite matrix (m, m) of the actuated velocities.
-    Inputs are target_q (nq), target_v, target_a, force (nv).  Joints without actuators move as dynamics and external
-    forces determine.  With ``passive`` h has the joints' springs, damping and friction, so the law compensates them.
+    ``stiffness`` [N·m/rad, N/m] and ``damping`` [N·m·s/rad, N·s/m] are >= 0, in the forms of gains of `PD`.
+    ``inertia`` [kg m², kg] has one of these forms, > 0, or is a symmetric, positive definite matrix (m, m) of the
+    actuated velocities. Inputs are target_q (nq), target_v, target_a, force (nv).  Joints without actuators move as
+    dynamics and external forces determine.  With ``passive`` h has the joints' springs, damping and friction, so the
+    law compensates them.
 
     Raises ValueError for invalid gains and inertias, and for ``inertia`` of a robot with loops.
 

@@ -77,8 +77,8 @@ class JointLaw(ControlLaw):
     def _collocated_forces(self, q: Any, v: Any, a: Any, timed: Mapping[str, Any]) -> Any:
         """Return actuator forces for accelerations a of the actuated velocities; unactuated velocities have zero force.
 
-        The accelerations are affine in the forces, S a = S a_free + S W Sᵀ τ, with W of constrained dynamics. Redundant
-        forces are those of least Σ (W_kk + 1 / M_kk) τ_k².
+        The accelerations are affine in the forces, S a = S a_free + S W Sᵀ τ, with W of constrained dynamics. If
+        forces are redundant, those of least Σ (W_kk + 1 / M_kk) τ_k² are returned.
         """
         robot, acting, options = self.robot, self.acting.tolist(), {"passive": self.passive, **timed}
         W = robot.constrained_mass_matrix_inverse(q, **options)

@@ -1,6 +1,6 @@
-"""Vector environments and single ones for reinforcement learning, with the interface of gymnasium.
+"""Single and vector environments for reinforcement learning, with the interface of gymnasium.
 
-They need an extra: ``pip install "linkwork[environments]"``.
+The package needs an extra: ``pip install "linkwork[environments]"``.
 """
 
 from typing import TYPE_CHECKING

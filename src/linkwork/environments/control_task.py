@@ -41,28 +41,29 @@ class ControlTask:
     ``efforts`` (m,) [N·m, N] of the ``joints``, each of one degree of freedom. ``observe(q, v, goal)`` returns the
     observation and ``reward(q, v, action, goal)`` the reward of the state after an action. ``failed(q, v, goal)`` is
     nonzero where the episode fails. An action is constant for ``steps_per_action`` steps of ``dt`` [s]; an episode is
-    truncated after ``horizon`` actions. ``contacts`` are those of `Robot.simulate`.
+    truncated after ``horizon`` actions. ``contacts`` are as in `Robot.simulate`.
 
-    A ``controller`` replaces ``joints`` and ``efforts``: it is one of `Robot.simulate`, evaluated once a step at the
-    time of the episode. A function gets the action (``action_size``,) by the name ``action``. A controller of
-    `linkwork.control` gets the inputs by name that ``command(q, v, action, goal)`` returns for the state in which an
-    action begins.
+    A ``controller`` replaces ``joints`` and ``efforts``.  It is a controller as in `Robot.simulate`, evaluated once in
+    each step at the time of the episode. A function gets the action (``action_size``,) as its argument ``action``. A
+    controller of `linkwork.control` gets the inputs by name that ``command(q, v, action, goal)`` returns for the state
+    in which an action begins.
 
-    ``sensors`` are those of `Robot.simulate` by name, read once for each observation. Their delay is a whole number of
-    actions. ``observation_bounds`` are the lower and upper bounds (k,) of observations, infinite by default.
+    ``sensors`` is a dict as in `Robot.simulate`; sensors are read once for each observation. Their delay is a whole
+    number of actions. ``observation_bounds`` are the lower and upper bounds (k,) of observations, infinite by default.
 
     ``info(q, v, action, goal)`` returns a dict of numbers by name for the state after an action, such as the terms of
     the reward, which environments return as the info of `step`.
 
-    With ``achieved(q, v)``, the goal (k,) that a state achieves, the task is goal-conditioned.  Then ``reward(achieved,
-    goal)`` is a function of the achieved and the desired goal alone, and observations are dicts as of
-    gymnasium-robotics' ``GoalEnv``: ``"observation"``, ``"achieved_goal"`` and ``"desired_goal"``.
+    With ``achieved(q, v)``, the goal (k,) that a state achieves, the task is goal-conditioned.  Then
+    ``reward(achieved, goal)`` is a function of only the achieved and the desired goal, and observations are dicts like
+    those of gymnasium-robotics' ``GoalEnv``: ``"observation"``, ``"achieved_goal"`` and ``"desired_goal"``.
 
     ``marker(goal)`` is the position (3,) of the goal in the world [m], which pictures show.
 
-    Functions get further values by the names of their arguments: ``observe`` the ``last_action`` (m,) and readings by
-    the sensors' names; ``reward`` and ``info`` the ``previous_action`` and exact readings; ``failed`` exact readings;
-    all of these, ``achieved`` and ``start`` the ``robot`` with the parameters of the episode.
+    Functions may have further arguments, which get values by name.  ``observe`` gets ``last_action`` (m,) and the
+    readings of each sensor by its name.  ``reward`` and ``info`` get ``previous_action`` and exact readings, and
+    ``failed`` gets exact readings.  All these functions, ``achieved`` and ``start`` get ``robot``, with the parameters
+    of the episode.
 
     Raises ValueError and UnknownNameError for joints and efforts that do not fit the robot.
     """
@@ -221,8 +222,8 @@ def optional_arguments(
 ) -> tuple[str, ...]:
     """Return the names of ``optional`` arguments that a function takes after its positional ones.
 
-    ``argument`` is that of `ControlTask` with this function.  Raises TypeError for a function that cannot be called
-    with them.
+    ``argument`` is the name of the function's argument in `ControlTask`.  Raises TypeError for a function that cannot
+    be called with these arguments.
     """
     function("ControlTask", argument, called)
     try:

@@ -213,9 +213,9 @@ def action_kernel(
 
     With ``observed`` it also returns the observation of the next state, without sensors and delays.
 
-    ``parameters`` are the shapes of the parameters that vary, by name, and ``pushed`` the axes of the wrenches that act
-    in each step, by frame.  Further inputs are the action before, the controller's state and the episode's time, as far
-    as the task needs them.
+    ``parameters`` are the shapes of the parameters that vary, by name, and ``pushed`` the axes of the wrenches that
+    act in each step, by frame.  Further inputs are the previous action, the controller's state and the episode's time,
+    if the task needs them.
     """
     robot: Any = task.robot
     exact = {name: _ExactSensor(sensor) for name, sensor in task.sensors.items()}

@@ -29,7 +29,7 @@ def _generators(sequences: list[list[int]], key: int) -> list[np.random.Generato
 class EpisodeMemory:
     """Values of n environments that last longer than an action.
 
-    ``parameters`` are those of the present episodes, (n, ...) by name.
+    ``parameters`` are the parameters of the present episodes, (n, ...) by name.
     """
 
     def __init__(self, task: ControlTask, randomized: RandomizedTask, n: int, size: int) -> None:
@@ -135,7 +135,7 @@ class EpisodeMemory:
             self._states[first] = now[first, None]
 
     def observed(self) -> tuple[np.ndarray, np.ndarray, dict[str, np.ndarray]]:
-        """Return q, v and exact readings by name, as late as they are observed."""
+        """Return q, v and exact readings by name, delayed by the delay of observations."""
         if self._states.shape[1] == 1:
             return self._now
         robot: Any = self._task.robot
@@ -227,8 +227,8 @@ class EpisodeStarts:
     ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """Return q (n, nq), v (n, nv) and goals (n, k) of n new episodes, each drawn with its own generator.
 
-        ``parameters`` (n, ...) are those of the robot by name, and ``stated`` the q, v and goal that replace those
-        drawn.  Raises ValueError for an invalid state of the robot.
+        ``parameters`` (n, ...) are the robot's parameters by name; ``stated`` has q, v and goal that replace drawn
+        values.  Raises ValueError for an invalid state of the robot.
         """
         drawn = [self._drawn(rng, {name: x[k] for name, x in parameters.items()}) for k, rng in enumerate(generators)]
         replaced = stated or {}

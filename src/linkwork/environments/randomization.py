@@ -1,7 +1,7 @@
 """Randomised parameters, noise, delays and pushes of environments, and their values in one episode.
 
-Values of an environment come from generators of its own, seeded with the seed of `reset` and the environment's index.
-So they depend neither on the other environments nor on the initial states, which come from another generator.
+Each environment has its own random generators, seeded with the seed of `reset` and the environment's index.  So its
+values depend neither on other environments nor on the initial states, which come from another generator.
 """
 
 from __future__ import annotations
@@ -100,8 +100,8 @@ class Push:
 
     ``wrench`` (6,) is the moment and force [N·m, N] at the origin of ``frame``, in the axes of ``expressed_in``. It is
     constant during a push and drawn again for the next one. ``interval`` [s] is the time before the first push, and
-    from the end of a push to the next one; ``duration`` [s] is that of a push. Times are rounded to steps of the
-    simulation, durations to at least one.
+    from the end of a push to the next push; ``duration`` [s] is the duration of a push. Times are rounded to steps of
+    the simulation, durations to at least one.
 
     Each value is a number, an array, a pair (low, high) of a uniform distribution, or a function of a random generator.
 
@@ -137,17 +137,18 @@ class Push:
 class Randomization:
     """Random values of environments, drawn again for each environment and episode.
 
-    ``parameters`` are values, and ``scales`` factors of the task's own values, of the parameters of `Robot.parameters`
-    by name; a name with ``*`` draws each parameter that matches. ``parameters`` may also name those of contacts:
+    ``parameters`` are values of robot parameters by name, as in `Robot.parameters`, and ``scales`` are factors of the
+    task's own values; a name with ``*`` draws each parameter that matches. ``parameters`` may also name parameters of
+    contacts:
     ``"contact_friction"`` is the coefficient of friction of the ground, and ``"friction"`` the dry friction of joints
     [N·m, N]. Each is a number, a pair (low, high) of a uniform distribution, or a function of a random generator. The
     elements of arrays ``low`` and ``high`` are drawn independently.
 
     ``noise`` is the standard deviation of normal noise, new in each observation, and ``bias`` a random value, constant
     in an episode: numbers for all elements of an observation or arrays (k,). ``action_delay`` and
-    ``observation_delay`` are whole numbers of actions, or pairs (low, high) that include both ends. Before the first
-    delayed action acts the action zero. A delay of observations applies to q, v and sensors, not to the goal and the
-    last action; before it has passed, the first state is observed. ``pushes`` are `Push` values.
+    ``observation_delay`` are whole numbers of actions, or pairs (low, high) that include both ends. Until the first
+    delayed action takes effect, the action is zero. A delay of observations applies to q, v and sensors, not to the
+    goal and the last action; until the delay has passed, the first state is observed. ``pushes`` are `Push` values.
 
     >>> from linkwork.environments import Randomization, VectorEnvironment
     >>> varied = Randomization(scales={"inertia:pole": (0.5, 2.0)}, noise=0.01, action_delay=(0, 2))
@@ -229,7 +230,7 @@ class EpisodeValues(NamedTuple):
 
 
 class _Varied(NamedTuple):
-    """Parameter with its nominal value (None for one of contacts) and its distribution."""
+    """Parameter with its nominal value (None for a parameter of contacts) and its distribution."""
 
     argument: str
     range: _Range

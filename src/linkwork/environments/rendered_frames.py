@@ -118,7 +118,7 @@ _SAMPLES = 64  # configurations that give the size of a picture
 def _reached_balls(robot: Any, q: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """Return centres (k, 3) and radii (k, 1) [m] of balls around the robot's shapes with its hinges at any angles.
 
-    So all frames of an episode have one scale.  Hinges of a robot with a floating base, such as those of legs, are
+    So all frames of an episode have one scale.  For a robot with a floating base, hinges, such as those of legs, are
     near the neutral configuration.  Slides and joints with several coordinates keep their values in q.
     """
     rng, tree = np.random.default_rng(0), robot.tree

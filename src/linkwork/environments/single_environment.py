@@ -68,8 +68,8 @@ class SingleEnvironment(gymnasium.Env[Any, np.ndarray], metaclass=WithForeignNam
         """Begin an episode; return the observation (k,), and a dict with its random values by name.
 
         The dict has the entry ``"randomization"``, or is empty without a randomization.  ``seed`` restarts the random
-        numbers.  ``options`` are a dict with the initial state, ``"q"`` (nq,) or a dict by joint, and ``"v"`` (nv,),
-        zero by default, and the ``"goal"`` (k,), instead of those of the task.  Raises ValueError for invalid options,
+        numbers.  ``options`` is a dict that replaces values of the task: the initial state, ``"q"`` (nq,) or a dict by
+        joint and ``"v"`` (nv,), zero by default, and the ``"goal"`` (k,).  Raises ValueError for invalid options,
         UnknownNameError for unknown ones, and ValueError for a seed that is not an integer >= 0.
         """
         known = self._vector._starts.read_options("SingleEnvironment.reset", options, 1, self._vector._goal.shape[1])
@@ -84,7 +84,8 @@ class SingleEnvironment(gymnasium.Env[Any, np.ndarray], metaclass=WithForeignNam
     def step(self, action: np.ndarray) -> tuple[Any, float, bool, bool, dict[str, Any]]:
         """Apply an action (m,); return observation (k,), reward, terminated (failed), truncated, and info.
 
-        The last is a dict with the values of ``ControlTask.info`` by name, and ``"diverged"`` if the simulation did.
+        ``info`` is a dict with the values of ``ControlTask.info`` by name, and ``"diverged"`` if the simulation
+        diverged.
 
         Raises RuntimeError after the end of an episode.
         """

@@ -143,12 +143,12 @@ class VectorEnvironment(Shown, VectorEnv[Any, np.ndarray, np.ndarray], metaclass
     ) -> tuple[np.ndarray, dict[str, Any]]:
         """Reset all environments; return observations (n, k), and the random values of the episodes by name.
 
-        ``seed`` restarts the random numbers, those of gymnasium's ``np_random``, too: a number for all environments, or
-        one for each.  ``options`` are a dict with
+        ``seed`` restarts the random numbers, also gymnasium's ``np_random``: a number for all environments, or a
+        number for each.  ``options`` is a dict with
 
-        - ``"q"`` (nq,) or (n, nq), or a dict by joint, and ``"v"`` (nv,) or (n, nv): the initial states, instead of
-          those of ``ControlTask.start``.  They are at rest without ``"v"``.
-        - ``"goal"`` (k,) or (n, k): the goals, instead of those of ``ControlTask.goal``.
+        - ``"q"`` (nq,) or (n, nq), or a dict by joint, and ``"v"`` (nv,) or (n, nv): initial states that replace
+          those of ``ControlTask.start``.  Without ``"v"`` they are at rest.
+        - ``"goal"`` (k,) or (n, k): goals that replace those of ``ControlTask.goal``.
         - ``"reset_mask"`` (n,) of bool, with ``AutoresetMode.DISABLED``: the environments that are reset.  The others
           keep their states, and their last observations are returned.
 
@@ -193,12 +193,13 @@ class VectorEnvironment(Shown, VectorEnv[Any, np.ndarray, np.ndarray], metaclass
     def step(self, actions: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray, dict[str, Any]]:
         """Apply actions (n, m); return observations (n, k), rewards, terminated (failed) and truncated (n,), and info.
 
-        The last is a dict with the values of ``ControlTask.info`` by name, each with a mask of the environments that
-        have them, such as ``"_distance"``, and the random values of environments whose episode begins, as of `reset`.
-        If simulations diverge, ``"diverged"`` (n,) marks their environments: the episode ends, and reward and values
-        are those of the last state, 0 if not finite.  The first time issues a SimulationWarning.
-        With ``AutoresetMode.SAME_STEP`` it also has ``"final_obs"`` (n,), arrays (k,) or None, the mask
-        ``"_final_obs"``, and ``"final_info"`` with the values of ``ControlTask.info``, if episodes have ended.
+        ``info`` is a dict with the values of ``ControlTask.info`` by name, each with a mask of the environments that
+        have them, such as ``"_distance"``, and the random values of environments whose episode begins, as `reset`
+        returns them. If simulations diverge, ``"diverged"`` (n,) marks their environments: the episode ends, and
+        reward and values are those of the last state, 0 if not finite.  The first divergence issues a
+        SimulationWarning. With ``AutoresetMode.SAME_STEP`` ``info`` also has ``"final_obs"`` (n,), arrays (k,) or
+        None, the mask ``"_final_obs"``, and ``"final_info"`` with the values of ``ControlTask.info``, if episodes have
+        ended.
 
         Raises RuntimeError before the first `reset`, and with ``AutoresetMode.DISABLED`` after the end of an episode.
         """
@@ -288,7 +289,7 @@ class VectorEnvironment(Shown, VectorEnv[Any, np.ndarray, np.ndarray], metaclass
     def render(self) -> tuple[np.ndarray, ...]:
         """Draw every environment; return images (height, width, 3) of uint8, with ``render_mode="rgb_array"``.
 
-        They show the robot, the ground and obstacles of `ControlTask.contacts`, and the goal at its ``marker``.
+        The images show the robot, the ground and obstacles of `ControlTask.contacts`, and the goal at its ``marker``.
 
         Raises RuntimeError without a render mode, ImportError if matplotlib is not installed.
         """
@@ -304,10 +305,10 @@ class VectorEnvironment(Shown, VectorEnv[Any, np.ndarray, np.ndarray], metaclass
     ) -> Any:
         """Show the robots of all environments in their present states.
 
-        ``spacing`` [m] is their distance in a grid; by default it is a little more than the size of a robot. ``meshes``
-        are folders of mesh files, and ``title`` is that of the page.  Returns the `linkwork.viewer.View` of a live
-        page, whose ``update(envs.state[0])`` shows later states, or the path of a file; see `Robot.show` for the
-        output, the other arguments and the errors.
+        ``spacing`` [m] is the distance of robots in a grid; by default it is a little more than the size of a robot.
+        ``meshes`` are folders of mesh files, and ``title`` is the title of the page.  Returns the
+        `linkwork.viewer.View` of a live page, whose ``update(envs.state[0])`` shows later states, or the path of a
+        file; see `Robot.show` for the output, the other arguments and the errors.
         """
         return show(self, output, spacing=spacing, meshes=meshes, title=title)
 
@@ -359,7 +360,7 @@ class VectorEnvironment(Shown, VectorEnv[Any, np.ndarray, np.ndarray], metaclass
         return {name: np.array(result["readings"][name]) for name in self.task.sensors}
 
     def _call(self, called: EnvironmentKernel, **inputs: Any) -> Any:
-        """Call a kernel with those of all values of an action that are its inputs."""
+        """Call a kernel with its inputs, selected from all values of an action."""
         known: dict[str, Callable[[], Any]] = {
             "goal": lambda: self._goal,
             "previous_action": lambda: self._memory.acted,

@@ -70,7 +70,7 @@ class BlockEvaluator:
         self._kernel = _measure_kernel(job)
 
     def configurations(self, block: int, memory: ReusedArrays | None = None) -> np.ndarray:
-        """Return the random configurations (n, nq) of a block, in ``memory`` if it is given."""
+        """Return the random configurations (n, nq) of a block, in ``memory`` if it is passed."""
         job, memory = self.job, memory or ReusedArrays()
         rng = np.random.Generator(np.random.Philox(key=job.seed, counter=block << 128))
         count = job.samples_in(block, block + 1)
@@ -81,7 +81,7 @@ class BlockEvaluator:
         return q
 
     def measures(self, q: np.ndarray, memory: ReusedArrays | None = None) -> Measures:
-        """Return the measures (n,) of configurations (n, nq), in ``memory`` if it is given."""
+        """Return the measures (n,) of configurations (n, nq), in ``memory`` if it is passed."""
         memory = memory or ReusedArrays()
         result = Measures(*(memory(name, len(q)) for name in Measures._fields))
         self._kernel(q, 1.0 / self.job.voxel_size, *self._limits, out=result)
@@ -142,7 +142,8 @@ _MAX_INDEX = 1 << 30
 def with_unit(job: MapJob) -> MapJob:
     """Return the job with the unit of sums of manipulability, a fraction of the bound in the first block.
 
-    All manipulabilities of a robot are below 16 times that bound, which is the maximum over thousands of samples.
+    The bound is the maximum over the thousands of samples of the first block; all manipulabilities of a robot are
+    assumed to be below 16 times this bound.
     """
     evaluator = BlockEvaluator(job)
     bound = float(evaluator.measures(evaluator.configurations(0)).scale.max())

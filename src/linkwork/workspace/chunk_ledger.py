@@ -1,4 +1,4 @@
-"""Files of the chunks of a map that is being computed, with which a computation continues after it was stopped.
+"""Files of the chunks of an unfinished map, from which a computation continues after it was stopped.
 
 A folder contains a description of the map and one file for each chunk, written atomically: the counts of some blocks
 and the ranges of these blocks.  Several files are merged into one from time to time, so the folder remains small.  A
@@ -170,7 +170,7 @@ def _description(file: Path) -> dict[str, Any]:
 
 
 def differing(stored: dict[str, Any], expected: dict[str, Any]) -> str:
-    """Return the first difference between the identities of two maps in words."""
+    """Return a text with the first difference between the identities of two maps."""
     for name, value in expected.items():
         if stored.get(name) != value:
             if name == "fingerprint":

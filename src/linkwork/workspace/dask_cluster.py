@@ -1,7 +1,7 @@
 """Chunks of a map by the workers of a Dask cluster.
 
-Chunks of a worker that is lost are computed by others, which Dask arranges.  If the scheduler is lost, this client
-connects again and submits the chunks that had no result.
+If a worker is lost, Dask computes its chunks on other workers.  If the scheduler is lost, this client connects again
+and submits the chunks that had no result.
 """
 
 from __future__ import annotations
@@ -163,7 +163,7 @@ class Cluster:
 
 
 def _is_client(x: Any) -> bool:
-    """Return True for a ``distributed.Client``, of which there is none before `distributed` was imported."""
+    """Return True for a ``distributed.Client``; the package `distributed` is not imported by this test."""
     distributed: Any = sys.modules.get("distributed")
     return distributed is not None and isinstance(x, distributed.Client)
 

@@ -54,7 +54,7 @@ def run_on_processes(job: bytes, chunks: Sequence[Chunk], workers: int) -> Itera
 
 
 class _Pool:
-    """Chunks that remain, a process for each thread that works on them, and results."""
+    """Remaining chunks, their results, and threads that compute chunks, each with its own process."""
 
     def __init__(self, job: bytes, chunks: Sequence[Chunk]) -> None:
         self.results: queue.SimpleQueue[tuple[Chunk, SparseCounts] | BaseException] = queue.SimpleQueue()
@@ -71,7 +71,7 @@ class _Pool:
             time.sleep(_POLL)
 
     def work(self) -> None:
-        """Compute chunks until none is left, on a thread of its own."""
+        """Compute chunks on this thread until no chunk is left."""
         process = None
         self._threads.add(threading.get_ident())
         try:
@@ -150,7 +150,7 @@ class _Pool:
 
 
 def _ending(code: int) -> str:
-    """Return the end of a process in words."""
+    """Return a text that describes how a process ended, from its exit code."""
     if code < 0:
         with contextlib.suppress(ValueError):
             return f"by {signal.Signals(-code).name}"

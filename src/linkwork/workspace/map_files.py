@@ -134,7 +134,7 @@ def _isolated_map(file: Path, budget: Budget) -> tuple[dict[str, Any], SparseCou
 
 
 def _digest(identity: Any, arrays: Mapping[str, np.ndarray]) -> str:
-    """Return a digest of a map: Zarr reads a chunk whose file is missing as zeros."""
+    """Return a digest of a map, to detect missing files of chunks, which Zarr reads as zeros."""
     result = hashlib.sha256(json.dumps(identity, sort_keys=True).encode())
     for name, array in arrays.items():
         little = np.ascontiguousarray(array, dtype=array.dtype.newbyteorder("<"))

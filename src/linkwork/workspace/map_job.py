@@ -39,7 +39,7 @@ _MAX_VOXEL = 1e6  # [m]
 
 @dataclass(frozen=True)
 class MapJob:
-    """All that determines the samples and measures of a map, as validated values."""
+    """Validated values that determine the samples and measures of a map."""
 
     robot: Any
     scene: Scene | None
@@ -75,7 +75,7 @@ class MapJob:
         return [tree.joint_index(name) for name in names]
 
     def identity(self) -> dict[str, Any]:
-        """Return all that the result depends on, as values for JSON; jobs share files only if these are equal."""
+        """Return the values that determine the result, for JSON; jobs share files only if these values are equal."""
         return {
             "version": _VERSION,
             "robot": self.robot.name,

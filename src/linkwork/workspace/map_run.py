@@ -45,7 +45,7 @@ def run_map(
     chunk: int | None,
     progress: bool | Callable[[Progress], Any] | None,
 ) -> WorkspaceMap:
-    """Return the map of a job, from its file if the file is complete, and continuing from its chunks."""
+    """Return the map of a job: read from its file if this is complete, else computed, continuing from chunks."""
     count = None if workers is None else integer(CALLER, "workers", workers, least=1, most=_MAX_WORKERS)
     blocks = None if chunk is None else -(-integer(CALLER, "chunk", chunk, least=1, most=MAX_SAMPLES) // BLOCK)
     if scheduler is not None and workers is not None:
@@ -114,7 +114,7 @@ def _ranges(done: np.ndarray) -> list[Chunk]:
 
 
 def _chunks(done: np.ndarray, sizes: Sizes) -> list[Chunk]:
-    """Divide the blocks that remain into chunks of these sizes; a chunk is shorter if it ends at a finished block."""
+    """Divide the remaining blocks into chunks of ``sizes``; a chunk that ends at a finished block is shorter."""
     result = []
     remaining = int((~done).sum())
     for begin, end in _ranges(~done):
@@ -135,7 +135,7 @@ Sizes = Callable[[int], int]
 def _source(
     job: MapJob, workers: int | None, scheduler: Any, blocks: int | None, remaining: int
 ) -> Iterator[tuple[Run, Sizes]]:
-    """Yield a function that computes chunks, and one that returns their sizes."""
+    """Yield a function that computes chunks, and a function that returns their sizes."""
     cluster = None if scheduler is None else Cluster(scheduler)
     try:
         if cluster is not None:

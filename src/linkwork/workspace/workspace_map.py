@@ -46,8 +46,9 @@ class WorkspaceMap(Shown, ReturnedValue):
     """Reachability and manipulability map of a frame: values of all voxels that random configurations reach.
 
     A voxel is a cube of side ``voxel_size`` [m]; the corners of voxels are multiples of it.  Arrays have one entry for
-    each voxel that contains a sample, in ascending order of `cells`.  All values except `reached` are of collision-free
-    samples, and 0 for voxels without any; without collision checks they are of all samples.
+    each voxel that contains a sample, in ascending order of `cells`.  All values except `reached` are computed from
+    collision-free samples, and are 0 for voxels without such samples. Without collision checks they are computed from
+    all samples.
     """
 
     __slots__ = ("__dict__", "_fields", "_identity", "cells")
@@ -143,7 +144,7 @@ class WorkspaceMap(Shown, ReturnedValue):
 
     @cached_property
     def orientation_coverage(self) -> np.ndarray:
-        """Share of the 64 directions of the approach axis that occur in each voxel (n,), from 0 to 1."""
+        """Fraction of the 64 directions of the approach axis that occur in each voxel (n,), from 0 to 1."""
         return _constant(self.directions.sum(axis=1) / NUM_DIRECTIONS)
 
     @cached_property
@@ -158,12 +159,12 @@ class WorkspaceMap(Shown, ReturnedValue):
 
     @cached_property
     def mean_inverse_condition(self) -> np.ndarray:
-        """Mean of the smallest by the largest singular value of the Jacobian in each voxel (n,), from 0 to 1."""
+        """Mean ratio of the smallest to the largest singular value of the Jacobian in each voxel (n,), from 0 to 1."""
         return self._mean("inverse_condition_sum", 2.0 ** -sum_bits(self.samples))
 
     @property
     def max_inverse_condition(self) -> np.ndarray:
-        """Maximum of the smallest by the largest singular value of the Jacobian in each voxel (n,)."""
+        """Maximum ratio of the smallest to the largest singular value of the Jacobian in each voxel (n,)."""
         return self._fields["inverse_condition_max"]
 
     @property
@@ -199,14 +200,14 @@ class WorkspaceMap(Shown, ReturnedValue):
     def reachable(self, points: ArrayLike) -> np.ndarray:
         """Return True for points (..., 3) [m] in voxels with a collision-free sample; bools (...).
 
-        A point in a voxel without samples may still be reachable: the share of such voxels falls with more samples.
+        A point in a voxel without samples may still be reachable: the fraction of such voxels falls with more samples.
         """
         return self.at("collision_free", points) > 0
 
     def at(self, name: str, points: ArrayLike) -> np.ndarray:
         """Return a value of the voxels that contain points (..., 3) [m], by its name in `values`; (...).
 
-        It is 0 outside of all voxels with samples.
+        The value is 0 outside of all voxels with samples.
         """
         values = self.values[one_of("WorkspaceMap.at", "name", name, VALUES)]
         x = finite_array("WorkspaceMap.at", "points", points, shape=("...", 3))
@@ -261,8 +262,8 @@ class WorkspaceMap(Shown, ReturnedValue):
     def plot(self, name: str = "collision_free", *, point: ArrayLike | None = None, axes: Any = None) -> Any:
         """Draw a value in the three planes through a point with matplotlib, and return the three axes.
 
-        ``name`` is one of `values`; ``point`` (3,) [m] is by default the middle of the map.  ``axes`` are three axes to
-        draw in; by default those of a new figure.  Needs matplotlib: ``pip install "linkwork[figures]"``.
+        ``name`` is one of `values`; ``point`` (3,) [m] is by default the middle of the map.  ``axes`` are three
+        matplotlib axes; by default those of a new figure.  Needs matplotlib: ``pip install "linkwork[figures]"``.
         """
         values, corner = self.grid(one_of("WorkspaceMap.plot", "name", name, VALUES))
         if not values.size:
@@ -286,11 +287,11 @@ class WorkspaceMap(Shown, ReturnedValue):
         ``name`` is one of `values`.  ``robot`` is shown with the map, in the configuration ``q`` (nq,), by default the
         neutral one; for a map relative to a frame, the points are where the frame is in q.  A map that
         `Robot.workspace_map` computed has its robot and its scene; for one from a file, pass the robot.  A ``section``
-        shows the inside: it leaves out the half towards the camera, "x" and "z" that with larger coordinates, "y" that
-        with smaller ones.  None shows all voxels, as small points, and so does a section across the map of a planar
-        robot.  ``meshes`` are folders of mesh files, and ``title`` is that of the page.  Returns the
-        `linkwork.viewer.View` of a live page, or the path of a file; see `Robot.show` for the other arguments and the
-        errors.
+        "x", "y" or "z" shows the inside of the map: it leaves out the half towards the camera.  For "x" and "z" this
+        is the half with larger coordinates, for "y" the half with smaller ones.  None shows all voxels, as small
+        points, and so does a section across the map of a planar robot.  ``meshes`` are folders of mesh files, and
+        ``title`` is the title of the page.  Returns the `linkwork.viewer.View` of a live page, or the path of a file;
+        see `Robot.show` for the other arguments and the errors.
         """
         return show(self, output, name, robot=robot, q=q, section=section, meshes=meshes, title=title)
 

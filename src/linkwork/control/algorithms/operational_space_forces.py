@@ -14,7 +14,7 @@ If tasks are singular, or dependent on earlier ones, Λ⁻¹ is singular.  Then 
 where tr is the trace of J_k M⁻¹ J_kᵀ, an upper bound of its largest eigenvalue.  So the condition number is at most κ,
 forces are bounded, and nothing changes where 1/tr(Λ) is above tr/κ.
 
-A target out of reach exerts a force that does not vanish.  So the forces of a level are scaled where they accelerate a
+For a target out of reach, the force does not vanish.  So the forces of a level are scaled down where they accelerate a
 joint by more than a bound, which is lower near singularities.  With a_0 = −k_d v the robot follows v̇ = −k_d (v − v_d),
 so the bound is one of the speeds v_d.  Forces that the motion of the targets requires are not scaled.
 
@@ -23,9 +23,9 @@ RA-3(1), 1987; Sentis and Khatib, Synthesis of whole-body behaviors through hier
 primitives, Int. J. Humanoid Robotics 2(4), 2005; Nakamura and Hanafusa, ASME J. Dyn. Syst. Meas. Control 108, 1986
 (damping near singularities only).
 
-Task motions are errors e, Jacobians J, and bias accelerations J̇ v.  J̇ v is the derivative of J(q, x) v along q̇(v) and
-the motion of the target x, with v constant, by dual numbers in these two directions.  The motion of the target follows
-from the desired J v, at which errors do not change.
+Task motions are errors e, Jacobians J, and bias accelerations J̇ v.  J̇ v is the derivative of J(q, x) v along q̇(v)
+and the motion of the target x, with v constant, by dual numbers in these two directions.  The motion of the target
+follows from the desired J v, at which errors do not change.
 """
 
 from __future__ import annotations
@@ -96,8 +96,8 @@ def task_forces(
 
     J̃ is a level's Jacobian without the motions of higher levels, and F = Λ (a* − J̇ v − J a_0 − J M⁻¹ τ) with the
     forces τ of the higher levels. h + M a_0 is not included. ``condition`` bounds the condition number of each Λ⁻¹ =
-    J̃ M⁻¹ J̃ᵀ. With ``armature``, M includes that of the joints. ``shares`` are those of `force_shares`, 1 by
-    default.
+    J̃ M⁻¹ J̃ᵀ. With ``armature``, M includes the armature of joints. ``shares`` are the factors that `force_shares`
+    returns, 1 by default.
     """
     return _solved(tree, q, levels, a0, condition, armature, shares or [1.0] * len(levels), ())[0]
 
@@ -105,10 +105,10 @@ def task_forces(
 def force_shares(
     tree: Tree, q: Scalars, levels: Sequence[Level], a0: Scalars, condition: float, armature: bool, most: Scalars
 ) -> list[Any]:
-    """Return for each level the largest share, at most 1, of its forces that a bound of accelerations allows.
+    """Return for each level the largest factor, at most 1, of its forces that a bound of accelerations allows.
 
-    Forces without those of the reference accelerate no joint by more than ``most`` (nv) [rad/s², m/s²] near
-    singularities, and by more than `_FARTHER` times that elsewhere.
+    Without the forces of the reference, forces accelerate no joint by more than ``most`` (nv) [rad/s², m/s²] near
+    singularities, and by no more than `_FARTHER` times ``most`` elsewhere.
     """
     return _solved(tree, q, levels, a0, condition, armature, None, most)[1]
 

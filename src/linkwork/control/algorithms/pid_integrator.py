@@ -2,8 +2,8 @@
 
     u = k_p e + k_d ė + I + u_0,     τ = u clipped to its bounds,     İ = k_i e + (anti-windup term).
 
-While τ is at a bound, the integral has no effect, but its growth causes overshoot later.  *Clamping* omits integration
-that would exceed the bound further.  *Back-calculation* lets the integral follow the applied force,
+While τ is at a bound, the integral has no effect, but its growth causes overshoot later.  *Clamping* stops integration
+that would drive u further beyond the bound.  *Back-calculation* lets the integral follow the applied force,
 İ = k_i e + (τ − u)/T_t, with a tracking time T_t.
 
 Source: Åström and Hägglund, Advanced PID Control, ISA 2006, section 3.5.

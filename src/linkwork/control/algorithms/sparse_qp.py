@@ -13,12 +13,14 @@ and finitely many steps suffice.  The step is the solution (x, λ) of
 which is quasi-definite.  It has factors LDLᵀ for every elimination order, so an order with little fill-in is used, and
 it has a solution also for inconsistent rows.  Proximal steps y ← λ with the same factors remove the error due to δ.
 
-Equations may be satisfied in the least-squares sense, Σ c (c x − b)/δ = 0.  If they are inconsistent, these steps
-converge there, while multipliers grow in directions that do not move x (Chiche and Gilbert, How the augmented
-Lagrangian algorithm can deal with an infeasible convex quadratic optimization problem, J. Convex Analysis 23(2), 2016).
+Equations may be satisfied in the least-squares sense, Σ c (c x − b)/δ = 0.  For inconsistent equations the proximal
+steps converge to this solution, while multipliers grow in directions that do not change x (Chiche and Gilbert, How the
+augmented Lagrangian algorithm can deal with an infeasible convex quadratic optimization problem, J. Convex Analysis
+23(2), 2016).
 
-Ranges may yield: their multipliers stay 0, and with a larger δ their squared violation is a part of the cost.  Where
-all rows are consistent, their violation is δ times their multiplier.  Elsewhere the other rows hold exactly.
+Ranges may yield: their multipliers stay 0, and with a larger δ their squared violation is a part of the cost.  If all
+rows are consistent, the violation of a range that yields is δ times its multiplier.  Otherwise the other rows hold
+exactly.
 
 Sources: Vanderbei, Symmetric quasidefinite matrices, SIAM J. Optim. 5(1), 1995; Hermans, Themelis and Patrinos, QPALM,
 a proximal augmented Lagrangian method for nonconvex quadratic programs, Math. Programming Computation 14, 2022.
@@ -68,7 +70,7 @@ class RangedSolution(NamedTuple):
     ``x`` is the minimiser, ``equal`` are the multipliers of the equations and ``multipliers`` those of the
     inequalities, positive at an upper bound. ``sides`` has, for each inequality, −1 if its lower bound is active, 1 if
     its upper bound is, and 0 if none is. ``optimal`` is 1 if x is optimal, else 0; then ``sides`` are those of the last
-    iteration. It is also 0 if a range that yields is violated. ``rounds`` is the number of iterations.
+    iteration. ``optimal`` is also 0 if a range that yields is violated. ``rounds`` is the number of iterations.
     """
 
     x: list[Any]
@@ -242,10 +244,10 @@ def ranged_program(
 ) -> RangedSolution:
     """Return the x that minimises ½ xᵀH x + gᵀx subject to C x = b and l ≤ R x ≤ u, with its multipliers.
 
-    Only the lower triangle of H is read.  ``guess`` says which bounds are initially assumed active (−1 lower, 1 upper,
-    0 none); it does not change the result.  Equations at the indices ``loose`` are satisfied in the least-squares
-    sense and may be inconsistent.  Ranges at the indices ``yielding`` are violated as little as possible, in the
-    least-squares sense, where they are inconsistent with the other rows.
+    Only the lower triangle of H is read.  ``guess`` has the bounds that are initially assumed active (−1 lower, 1
+    upper, 0 none); it does not change the result.  Equations at the indices ``loose`` are satisfied in the
+    least-squares sense and may be inconsistent.  Ranges at the indices ``yielding`` are violated as little as
+    possible, in the least-squares sense, where they are inconsistent with the other rows.
     """
     n, e, count = len(g), len(C), len(C) + len(ranged.rows)
     rows = [*map(list, C), *map(list, ranged.rows)]

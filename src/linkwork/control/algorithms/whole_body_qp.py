@@ -7,14 +7,15 @@
 
 Where motors cannot provide accelerations within a_low and a_high, these bounds yield, and motor limits hold.
 
-A contact that is switched off has no force and constrains nothing.  Tasks of a later level are optimised within the
+A contact that is switched off has no force and imposes no constraint.  Tasks of a later level are optimised within the
 optima of the earlier levels, which are constrained by equations.
 
-Points of one rigid body move by its twist alone, so their contact equations are dependent, while their J̇_c v differ by
-ω × (ω × r).  So no a satisfies all of them while the body rotates.  With S, the map from the twist to a point's
-velocity, they are satisfied in the least-squares sense, Σ Sᵀ(J_c a + J̇_c v + k J_c v) = 0 over the body's points: six
-consistent equations.  Those of several bodies may be inconsistent, such as for soles on legs with fewer joints than a
-sole has equations, or for stretched legs.  So contact equations are satisfied in the least-squares sense.
+The twist of a rigid body determines the motion of all its points, so their contact equations are dependent, while
+their J̇_c v differ by ω × (ω × r).  So no a satisfies all these equations while the body rotates.  With S, the map
+from the twist to a point's velocity, they are satisfied in the least-squares sense, Σ Sᵀ(J_c a + J̇_c v + k J_c v) = 0
+over the body's points: six consistent equations.  The equations of several bodies may be inconsistent, for example for
+stretched legs, or for soles on legs with fewer joints than a sole has equations.  So contact equations are satisfied
+in the least-squares sense.
 
 Sources: Herzog and others, Momentum control with hierarchical inverse dynamics on a torque-controlled humanoid,
 Autonomous Robots 40, 2016; Escande, Mansard and Wieber, Hierarchical quadratic programming, Int. J. Robotics Research
@@ -89,7 +90,7 @@ class LevelRows:
 
 @dataclass(frozen=True, slots=True)
 class BodyUnits:
-    """Units in which programs are solved, so that their tolerances and regularization do not depend on those of inputs.
+    """Units in which programs are solved, so that tolerances and regularization are independent of input units.
 
     ``steps`` (nv) are the units of coordinates: 1 rad, or a characteristic ``length``.
     """
@@ -309,7 +310,7 @@ def _cost(
 
 
 def braking_limits(dynamics: BodyDynamics, gravity: Sequence[float]) -> list[Any]:
-    """Return decelerations α (nv) that all motors provide together, with a share of their limits; infinite without.
+    """Return decelerations α (nv) that a fraction of all motor limits provides; infinite without motor limits.
 
     Σ_j |M_kj| α_j ≤ share (limit_k − max(|h_k|, gravity_k)) holds for all motors k, so any signs of the decelerations
     are possible.  ``gravity`` (nv) are the largest gravity forces.  Contact forces and loops are not considered.

@@ -36,7 +36,7 @@ _TILT = 1e-5  # [rad, characteristic lengths] accuracy of computed equilibria: t
 def actuated_indices(caller: str, robot: Any, actuators: str | Iterable[str] | None) -> np.ndarray:
     """Return the indices in τ of the actuated joints.
 
-    None means all joints but those of six degrees of freedom and those that follow others.
+    None means all joints except those of six degrees of freedom and those that follow others.
     """
     if not isinstance(robot, RobotBase):
         raise TypeError(f"{caller}: robot: expected a robot, as lw.load returns it, got {robot!r}")
@@ -67,7 +67,7 @@ def actuated_joints(caller: str, robot: Any, acting: np.ndarray) -> list[str]:
 def cost_matrix(caller: str, name: str, value: Any, n: int, further_forms: str = "") -> np.ndarray:
     """Return a cost matrix (..., n, n) from one weight, from a diagonal (n,), or from a matrix (..., n, n).
 
-    ``further_forms`` follow in the message of the ValueError.
+    ``further_forms`` names other accepted forms in the message of the ValueError.
     """
     expected = f"{caller}: {name}: expected a number, a diagonal ({n},){further_forms}, or a matrix (..., {n}, {n})"
     result = np.asarray(real_array(expected, value), dtype=float)
@@ -158,7 +158,7 @@ def check_missing_forces(
     passive: bool,
     tolerance: float,
 ) -> None:
-    """Raise ValueError if a motion (q, v, a) of n states is none of the actuators ``acting``.
+    """Raise ValueError if the actuators ``acting`` cannot cause a motion (q, v, a) of n states.
 
     ``missing`` (n, nv) are the joint forces that the motion needs and that actuators and constraints do not exert.
     Their root mean square is at most ``tolerance`` times that of Σₖ |Mₖ aₖ| + |h|, the forces of the motion that
@@ -187,7 +187,7 @@ def check_missing_forces(
 
 
 def read_effort_limits(caller: str, robot: Any, value: Any) -> np.ndarray:
-    """Return the largest forces (nv,); None means the robot's effort limits, as for joints that a dict leaves out."""
+    """Return the largest forces (nv,); the robot's effort limits for None, and for joints that a dict leaves out."""
     if isinstance(value, Mapping):
         limits, tree = robot.effort_limits, robot.tree
         return by_joint(caller, "effort_limits", tree, value, default=limits, least=0.0, unit="N·m, N", infinite=True)

@@ -1,12 +1,12 @@
 """References of regulators for robots with constraints: their forces, and the deviations that constraints permit.
 
-Loops bear a share of the forces of a reference, M a + h = τ + Gᵀ λ.  Deviations x = (δq, δv) from a state satisfy
+Loops bear part of the forces of a reference, M a + h = τ + Gᵀ λ.  Deviations x = (δq, δv) from a state satisfy
 
     G_h δq = 0,      G δv + D δq = 0,      D = ∂(G v + ∂φ/∂t)/∂q,
 
-with the rows G_h of holonomic constraints.  T is an orthonormal basis of these.  About a state at rest z = Tᵀ x obeys
-ż = (Tᵀ A T) z + Tᵀ B u; along a trajectory z⁺ = (T⁺ᵀ A T) z + T⁺ᵀ B u in time steps.  Other deviations are not
-controllable, so a regulator exists for z alone.
+with the rows G_h of holonomic constraints.  T is an orthonormal basis of these deviations.  About a state at rest, z =
+Tᵀ x obeys ż = (Tᵀ A T) z + Tᵀ B u; along a trajectory z⁺ = (T⁺ᵀ A T) z + T⁺ᵀ B u in time steps.  Other deviations are
+not controllable, so a regulator exists for z alone.
 """
 
 from __future__ import annotations
@@ -34,8 +34,8 @@ def reference_forces(
 ) -> Any:
     """Return the joint forces (..., nv) of a motion; with constraints those of the actuators ``acting`` (m,).
 
-    q is projected first, because redundant constraints of an open loop would bear forces.  ``time`` (...,) [s] is that
-    of constraints that depend on it.
+    q is projected first, because redundant constraints of an open loop would bear forces.  ``time`` (...,) [s] is the
+    time for time-dependent constraints.
 
     Raises ValueError if actuators and constraints cannot exert the forces.
     """
@@ -50,10 +50,10 @@ def reference_forces(
 
 
 def motion_forces(caller: str, robot: Any, q: Any, v: Any, a: Any, acting: Array, passive: bool) -> tuple[Any, Any]:
-    """Return the actuator forces (..., nv) along a motion, and the missing ones that joints without actuators need.
+    """Return the actuator forces (..., nv) along a motion, and the missing forces of joints without actuators.
 
-    With constraints, the actuators are those at ``acting`` (m,) in the sense of `reference_forces`.  Missing forces are
-    those of a motion that satisfies the dynamics approximately, as one that was computed in time steps.
+    With constraints, ``acting`` (m,) are the actuators as in `reference_forces`.  Forces are missing if the motion
+    satisfies the dynamics only approximately, such as a motion that was computed in time steps.
     """
     if not robot.constraints:
         tau = robot.inverse_dynamics(q, v, a, passive=passive)
@@ -70,7 +70,7 @@ def motion_forces(caller: str, robot: Any, q: Any, v: Any, a: Any, acting: Array
 
 
 def assembled(caller: str, robot: Any, q: Array) -> Array:
-    """Return configurations (n, nq) of a trajectory, projected onto the constraints, which curves satisfy roughly.
+    """Return configurations (n, nq) of a trajectory that satisfies constraints approximately, projected onto them.
 
     An open loop with redundant constraints has fewer degrees of freedom.  Raises ValueError for large errors.
     """
@@ -98,7 +98,7 @@ def at_time(time: Any) -> dict[str, Any]:
 def permitted_deviations(caller: str, robot: Any, q: Array, v: Array, time: Any = None) -> Array | None:
     """Return T (..., 2nv, n) about states (..., nq), (..., nv), or None for a robot without constraints.
 
-    ``time`` (...,) [s] is that of constraints that depend on it.
+    ``time`` (...,) [s] is the time for time-dependent constraints.
 
     Raises ValueError if the states of a batch have different numbers of degrees of freedom, and for states that do
     not satisfy the constraints.

@@ -39,7 +39,7 @@ def linearized(
     """Return A (..., 2nv, 2nv) and B (..., 2nv, nv) of `Robot.linearize`; for large robots without its kernel.
 
     ``passive`` includes springs, damping and armature, but no dry friction: its slope at rest is not that of a motion.
-    ``time`` (...,) [s] is that of constraints that depend on it; then ``dt`` is None.
+    ``time`` (...,) [s] is the time for time-dependent constraints; with it ``dt`` is None.
     """
     if time is not None:
         return _at_time(robot, q, v, tau, passive, time)
@@ -125,7 +125,7 @@ def _by_directions(
 
 
 def _acceleration_derivatives(robot: Any, q: Array, v: Array, tau: Array, passive: bool) -> Array | None:
-    """Return the derivative of one state's acceleration by q, v and τ (n, 3n); None for a singular mass matrix."""
+    """Return the derivative of a state's acceleration in q, v and τ (n, 3n); None for a singular mass matrix."""
     n = robot.nv
     along = robot.compile(("inverse_dynamics", passive_options(passive))).jvp("q", "v", "a")
     D, zeros = np.eye(3 * n), np.zeros(n)

@@ -2,8 +2,8 @@
 
 The equations, doublings, Cayley transform and Newton's method (Kleinman, Hewer) are those of `expr.equations.riccati`,
 on arrays (..., n, n), so LAPACK works on whole matrices and nothing is compiled.  If a motion without cost does not
-decay, or R is singular in discrete time, a system with additional costs is solved first.  Its gains stabilise, and
-Newton's method converges from there to the solution for the original costs.
+decay, or R is singular in discrete time, a system with additional costs is solved first.  Its gains stabilise the
+original system, and Newton's method converges from these gains to the solution for the original costs.
 
 Sources: Chu, Fan and Lin, Linear Algebra Appl. 396, 2005; Kleinman, IEEE Trans. Automatic Control 13 (1), 1968; Hewer,
 IEEE Trans. Automatic Control 16 (4), 1971; Smith, SIAM J. Appl. Math. 16 (1), 1968 (Lyapunov's equation by doubling).
@@ -110,7 +110,7 @@ class _System:
     def _refined(self, X: Array, slowest: float) -> tuple[Array, Array, float] | None:
         """Refine a stabilising X by Newton's method; None if X does not stabilise.
 
-        In exact arithmetic every step stabilises if the one before does.  So only the first X and the result are
+        In exact arithmetic every step stabilises if the previous step does.  So only the first X and the result are
         checked by eigenvalues.
         """
         result: list[tuple[Array, Array, float]] = []

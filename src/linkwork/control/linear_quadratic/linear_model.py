@@ -66,18 +66,19 @@ def linear_model(
     - ``"q"``, ``"v"``, ``"a"``: all coordinates, velocities or accelerations; ``"q:elbow"`` those of one joint;
     - ``"position:hand"``: position (x, y, z) of a frame [m], in world axes;
     - ``"pose:hand"``: small rotation (rx, ry, rz) and position; ``"twist:hand"`` and ``"acceleration:hand"``;
-    - ``"imu"``: the readings of one of the ``sensors``, which are those of `Robot.simulate` by name, as ``"imu[0]"``,
-      without noise, bias, delay and resolution.
+    - ``"imu"``: the readings ``"imu[0]"``, ... of one of the ``sensors``, a dict as in `Robot.simulate`, without noise,
+      bias, delay and resolution.
 
     By default the outputs are the readings of the sensors, or without sensors the states.  The joint forces at the
-    operating point are ``tau`` (..., nv), by default those for zero acceleration.  With ``passive`` springs, damping
-    and armature count, as in `simulate`, but no dry friction, whose slope at rest is not that of a motion.  Leading
-    axes are a batch of operating points, linearised by one call of a kernel.
+    operating point are ``tau`` (..., nv), by default those for zero acceleration.  With ``passive`` the model includes
+    springs, damping and armature, as in `simulate`, but no dry friction, whose slope at rest is not that of a motion.
+    Leading axes are a batch of operating points, linearised by one call of a kernel.
 
-    For a robot with constraints the states are those of its ``independent`` coordinates, by default those that
-    `Robot.minimal_coordinates` chooses at the first operating point.  An operating point with v ≠ 0 then needs ``tau``.
-    ``time`` (...,) [s] is that of constraints that depend on it: the model is that of deviations from the prescribed
-    motion at this time, δẋ = A(t) δx + B(t) δu.  Poles of A(t) at one time do not decide the stability of a motion.
+    For a robot with constraints the states are deviations of its ``independent`` coordinates, by default those that
+    `Robot.minimal_coordinates` chooses at the first operating point.  An operating point with v ≠ 0 then needs
+    ``tau``. ``time`` (...,) [s] is required for time-dependent constraints.  The model then describes deviations from
+    the prescribed motion at this time, δẋ = A(t) δx + B(t) δu.  Poles of A(t) at one time do not determine the
+    stability of a motion.
 
     >>> import linkwork as lw
     >>> model = lw.control.linear_model(lw.load("double_pendulum"), [0.0, 0.0], inputs="shoulder", outputs="q:elbow")
@@ -255,7 +256,7 @@ def _outputs(
 
 
 def _unknown_output(caller: str, robot: Any, label: str, sensors: Mapping[str, Sensor]) -> UnknownNameError:
-    """Return the error for an unknown output; for the name of a joint or a frame alone it has the complete names."""
+    """Return the error for an unknown output; for the bare name of a joint or frame it lists complete names."""
     known = [*sensors, *_STATES, *(f"{x}:<joint>" for x in _STATES), *(f"{x}:<frame>" for x in _OF_FRAMES)]
     kinds = _STATES if label in {*robot.joints, *robot.v_names} else tuple(_OF_FRAMES) if label in robot.frames else ()
     nearest = f"did you mean {' or '.join(repr(f'{kind}:{label}') for kind in kinds[:2])}? " if kinds else ""
@@ -311,9 +312,9 @@ def _reading_slopes(
 ) -> tuple[Array, Array]:
     """Return the derivatives of readings by (δq, δv) (..., n, 2 nv) and by τ (..., n, nv) at states q, v and τ.
 
-    Readings are y = h(q, v, v̇, λ, τ) with the acceleration v̇ and the constraint forces λ of the state (q, v) under
-    joint forces τ.  Their derivatives are those of the function of q, v and τ that remains.
-    ``time`` (...,) [s] is that of constraints that depend on it.
+    Readings are y = h(q, v, v̇, λ, τ), where the acceleration v̇ and the constraint forces λ are functions of q, v and
+    τ. Derivatives are total derivatives with respect to q, v and τ. ``time`` (...,) [s] is the time for time-dependent
+    constraints.
     """
     nv = robot.nv
     key = robot, sensor, passive, time is None

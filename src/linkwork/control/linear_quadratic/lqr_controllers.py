@@ -1,4 +1,4 @@
-"""LQR of robots about a state, linearised there: one state or a batch."""
+"""LQR of robots, linearised about a state: one state or a batch."""
 
 from __future__ import annotations
 
@@ -45,9 +45,9 @@ Integrator = Literal["exact", "semi_implicit_euler", "euler", "runge_kutta_4"]
 class LQRController(ReturnedValue):
     """Linear-quadratic regulator of a robot about a state: τ = tau − K x with x = (q ⊖ q₀, v − v₀).
 
-    `lqr_about_state` makes it.  ``q`` (..., nq) and ``v`` (..., nv) are the reference state, and ``tau`` (..., nv) the
-    forces of its equilibrium.  ``K`` (..., m, 2nv) are the gains of the m actuated forces, whose indices in τ are
-    ``acting`` (m,).  ``A``, ``B``, ``X`` and ``residual`` are those of `lqr`.  ``step`` [s] is the time step of a
+    `lqr_about_state` returns it.  ``q`` (..., nq) and ``v`` (..., nv) are the reference state, and ``tau`` (..., nv)
+    the forces of its equilibrium.  ``K`` (..., m, 2nv) are the gains of the m actuated forces, whose indices in τ are
+    ``acting`` (m,).  ``A``, ``B``, ``X`` and ``residual`` are as in `lqr`.  ``step`` [s] is the time step of a
     discrete-time regulator, else None.  Forces are limited to ``effort_limits`` (nv).  `Robot.simulate` accepts the
     object as a controller, and reports in which steps its forces reach the limits.
     """
@@ -139,21 +139,21 @@ def lqr_about_state(
 ) -> LQRController:
     """Return the linear-quadratic regulator of a robot about states q (..., nq), v (..., nv); at rest by default.
 
-    Forces at the state are those of zero acceleration, or ``tau`` (..., nv).  Dicts by joint are accepted, too.
-    ``actuators`` names the joints that exert
-    forces (default: all but those of six degrees of freedom).  ``Q`` is the cost of deviations (q ⊖ q₀, v − v₀), ``R``
-    that of the actuators' forces: a number, a diagonal or a matrix; for ``Q`` also a pair (position weight, velocity
-    weight).  With ``dt`` [s] the regulator is in discrete time, for forces that are constant in each step, by the
-    exact solution of the linear system or an ``integrator`` of `Robot.linearize`; a simulation evaluates it in steps
-    of dt.  ``effort_limits`` [N·m, N] are the largest forces, a number, (nv,) or a dict by joint;
-    by default the robot's.  With ``passive`` springs, damping and armature of the joints count, as in `simulate`.
-    Gains do not depend on dry friction, whose slope at rest is not that of a motion.
+    Forces at the state are the forces for zero acceleration, or ``tau`` (..., nv).  Dicts by joint are accepted, too.
+    ``actuators`` names the joints that exert forces (default: all but those of six degrees of freedom).  ``Q`` is the
+    cost of deviations (q ⊖ q₀, v − v₀), and ``R`` the cost of the actuators' forces: a number, a diagonal or a matrix;
+    for ``Q`` also a pair (position weight, velocity weight).  With ``dt`` [s] the regulator is in discrete time, for
+    forces that are constant in each step, by the exact solution of the linear system or an ``integrator`` of
+    `Robot.linearize`; a simulation evaluates it in steps of dt.  ``effort_limits`` [N·m, N] are the largest forces, a
+    number, (nv,) or a dict by joint; by default the robot's.  With ``passive`` the model includes springs, damping and
+    armature of the joints, as in `simulate`. Gains do not depend on dry friction, whose slope at rest is not that of a
+    motion.
 
-    For a robot with constraints the state is at rest and satisfies them.  Constraint forces bear a share of the forces,
-    and the regulator is that of the deviations which constraints permit.
+    For a robot with constraints, the state must be at rest and satisfy the constraints.  Constraint forces bear part
+    of the forces, and the regulator is for deviations that the constraints permit.
 
-    Raises ValueError if the equilibrium needs forces of joints without actuators, and where there is no regulator, as
-    `lqr` does; in a batch ``residual`` reports the latter.
+    Raises ValueError if the equilibrium needs forces of joints without actuators.  Without a stabilising regulator it
+    raises ValueError, as `lqr` does; in a batch ``residual`` reports this.
 
     >>> import numpy as np
     >>> import linkwork as lw

@@ -35,8 +35,8 @@ class LQRGain(NamedTuple):
 
     The cost to go is ½ xᵀ X x if the cost has a factor ½.
 
-    ``K`` (..., m, n), ``X`` (..., n, n), and ``residual`` (...), that of the Riccati equation relative to X. The
-    residual is NaN or infinite where no stabilising solution exists.
+    ``K`` is (..., m, n), ``X`` (..., n, n), and ``residual`` (...) the residual of the Riccati equation relative to X.
+    The residual is NaN or infinite where no stabilising solution exists.
     """
 
     K: Any
@@ -66,13 +66,13 @@ def lqr(A: Any, B: Any, Q: Any, R: Any, N: Any = None, *, discrete: bool = False
 
     u = −K x minimises ∫ xᵀQ x + 2 xᵀN u + uᵀR u dt, or the sum over all steps.  A and Q are (..., n, n), B and N (...,
     n, m), R (..., m, m).  Q and R are symmetric (their lower triangles are read), and the cost of (x, u) is positive
-    semidefinite.  R is positive definite; with ``discrete`` it suffices that R + BᵀXB is, with the solution X of the
-    Riccati equation, for arrays and symbols.  Undamped oscillations need a cost; in continuous time A = 0 and Q = 0
-    have K = 0.  Leading axes are a batch and broadcast.
+    semidefinite.  R is positive definite; with ``discrete`` it suffices that R + BᵀXB is positive definite, where X is
+    the solution of the Riccati equation.  Undamped oscillations need a cost; in continuous time A = 0 and Q = 0 have K
+    = 0.  Leading axes are a batch and broadcast.
 
     On symbols the solution becomes part of the compiled function.  Its derivatives are exact, forward and reverse.  On
     arrays, a kernel of these sizes is compiled with the first call; systems of more than 12 states are solved in NumPy.
-    For a single system ValueError says why there is no regulator; in a batch ``residual`` does.
+    For a single system without a regulator, ValueError gives the reason; in a batch ``residual`` reports it.
 
     >>> import numpy as np
     >>> import linkwork as lw
@@ -127,10 +127,11 @@ def finite_horizon_lqr(
 ) -> FiniteHorizonLQR:
     """Return the LQR of x_{t+1} = A_t x_t + B_t u_t over T steps.
 
-    A (..., n, n) and B (..., n, m) are the dynamics; R (..., m, m) and N (..., n, m), zero by default, are costs. u_t =
-    −K_t x_t minimises Σ xᵀQ x + 2 xᵀN u + uᵀR u plus x_Tᵀ ``end`` x_T.  Matrices are those of `lqr`, either one for all
-    ``num_steps``, or one per step with an axis T before the last two; T is the same for all.  Further leading axes are
-    a batch.  The terminal cost ``end`` (..., n, n) is symmetric and positive semidefinite (default: the last Q).
+    A (..., n, n) and B (..., n, m) are the dynamics; R (..., m, m) and N (..., n, m), zero by default, are costs. u_t
+    = −K_t x_t minimises Σ xᵀQ x + 2 xᵀN u + uᵀR u plus x_Tᵀ ``end`` x_T.  Matrices are as in `lqr`: a matrix for all
+    ``num_steps``, or one per step with an axis T before the last two; T is the same for all matrices.  Further leading
+    axes are a batch.  The terminal cost ``end`` (..., n, n) is symmetric and positive semidefinite (default: the last
+    Q).
 
     Raises ValueError for shapes that do not fit, for values that are not finite, and for costs that are not
     semidefinite.

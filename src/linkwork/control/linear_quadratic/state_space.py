@@ -1,7 +1,7 @@
 """Linear state-space models: discretisation with delays, poles, frequency responses and conversion to other tools.
 
 With u constant from each sampling instant k to the next, a step h has x⁺ = Φ(h) x + Γ(h) u, where Φ(t) = exp(A t) and
-Γ(t) = ∫₀ᵗ exp(A s) ds B.  An input that is late by (d + f) h, with an integer d and 0 <= f < 1, acts as
+Γ(t) = ∫₀ᵗ exp(A s) ds B.  An input with a delay of (d + f) h, with an integer d and 0 <= f < 1, acts as
 
     x⁺ = Φ(h) x + Φ((1 − f) h) Γ(f h) u[k − d − 1] + Γ((1 − f) h) u[k − d],
 
@@ -41,7 +41,7 @@ class StateSpace(ReturnedValue, metaclass=WithForeignNames):
     belong to ``state_names``, ``input_names`` and ``output_names``.  ``dt`` [s] is the time step, None in continuous
     time.  The operating point has the configuration ``q`` (..., nq), velocity ``v`` and joint forces ``tau`` (...,
     nv).  Leading axes are a batch, such as a grid of operating points; ``model[i]`` is one of its entries.  ``name``
-    is the robot's.
+    is the robot's name.
     """
 
     A: np.ndarray
@@ -108,9 +108,9 @@ class StateSpace(ReturnedValue, metaclass=WithForeignNames):
     def discretized(self, dt: float, *, input_delay: ArrayLike = 0.0) -> StateSpace:
         """Return the exact model in steps of ``dt`` [s], for inputs that are constant in each step (zero-order hold).
 
-        ``input_delay`` [s] >= 0 is one number or one for each input (m,); it need not be a multiple of dt.  Earlier
-        inputs become states, which are named such as ``"tau:elbow[k-1]"``.  The outputs are values at the sampling
-        instants.  Raises ValueError for a model in discrete time.
+        ``input_delay`` [s] >= 0 is one number, or an array (m,) with a number for each input; it need not be a
+        multiple of dt.  Earlier inputs become states, which are named such as ``"tau:elbow[k-1]"``.  The outputs are
+        values at the sampling instants.  Raises ValueError for a model in discrete time.
         """
         caller = "StateSpace.discretized"
         if self.dt is not None:

@@ -55,10 +55,10 @@ _FINAL_STEPS = 200  # steps at the final state, whose cost is the terminal cost 
 class TVLQRController(ReturnedValue):
     """Time-varying LQR along a trajectory: τ = τ_ref(t) − K(t) x with x = (q ⊖ q_ref(t), v − v_ref(t)).
 
-    `lqr_about_trajectory` makes it.  τ_ref are the forces of inverse dynamics.  ``times`` (T + 1,) [s] are those of its
-    steps, ``K`` (T, m, 2nv) the gains, interpolated linearly in time, and ``X`` (T + 1, 2nv, 2nv) the cost to go xᵀX x.
-    ``acting`` (m,) are the indices in τ of the actuated forces, and ``effort_limits`` (nv) their largest values.
-    Before the start and after the end of the trajectory the reference rests at its ends.
+    `lqr_about_trajectory` returns it.  τ_ref are the forces of inverse dynamics.  ``times`` (T + 1,) [s] are the ends
+    of its steps, ``K`` (T, m, 2nv) the gains, interpolated linearly in time, and ``X`` (T + 1, 2nv, 2nv) the cost to
+    go xᵀX x. ``acting`` (m,) are the indices in τ of the actuated forces, and ``effort_limits`` (nv) their largest
+    values. Before the start and after the end of the trajectory the reference rests at its ends.
     """
 
     trajectory: Trajectory
@@ -114,8 +114,8 @@ class TVLQRController(ReturnedValue):
     def missing_forces(self, t: ArrayLike) -> np.ndarray:
         """Return the joint forces (..., nv) that the trajectory needs at times t (...) [s] without an actuator.
 
-        They are zero for a motion of the actuators.  A motion that was computed in time steps is one approximately: the
-        missing forces are then a disturbance, which the feedback rejects.
+        Missing forces are zero if the actuators can cause the motion.  For a motion that was computed in time steps,
+        this holds approximately: the missing forces are then a disturbance, which the feedback rejects.
         """
         result: np.ndarray = self._reference_forces(self._at(t)[1])[1]
         return result
@@ -208,17 +208,18 @@ def lqr_about_trajectory(
 ) -> TVLQRController:
     """Return the time-varying linear-quadratic regulator along a trajectory, with time steps of about ``dt`` [s].
 
-    ``Q`` is the cost of deviations (q ⊖ q_ref, v − v_ref) in a step, and ``R`` that of the forces of ``actuators``, as
-    in `lqr_about_state`.  ``end`` is the terminal cost; by default about the cost of staying at the last state.
-    ``effort_limits`` and ``passive`` are those of `lqr_about_state`; with ``passive`` the forces of the trajectory
-    overcome dry friction too.
+    ``Q`` is the cost of deviations (q ⊖ q_ref, v − v_ref) in a step, and ``R`` the cost of the forces of
+    ``actuators``, as in `lqr_about_state`.  ``end`` is the terminal cost; by default about the cost of staying at the
+    last state. ``effort_limits`` and ``passive`` are as in `lqr_about_state`; with ``passive`` the forces of the
+    trajectory overcome dry friction too.
 
-    A motion of an underactuated robot that was computed in time steps, as by a `linkwork.TrajectoryProblem`, satisfies
-    the dynamics approximately.  The forces that joints without actuators lack (`TVLQRController.missing_forces`) are a
-    disturbance.  ``tolerance`` is their largest root mean square, relative to the forces of the motion in the joint.
+    A motion of an underactuated robot that was computed in time steps, such as the solution of a
+    `linkwork.TrajectoryProblem`, satisfies the dynamics approximately.  Forces that the motion needs in joints without
+    actuators (`TVLQRController.missing_forces`) are a disturbance.  ``tolerance`` is their largest root mean square,
+    relative to the forces of the motion in the joint.
 
-    For a robot with constraints, whose trajectory satisfies them, the regulator is that of the deviations which
-    constraints permit.  Raises ValueError for a trajectory that needs larger forces of joints without actuators.
+    For a robot with constraints, the trajectory must satisfy the constraints, and the regulator is for deviations that
+    they permit.  Raises ValueError for a trajectory that needs larger forces of joints without actuators.
 
     >>> import linkwork as lw
     >>> arm = lw.load("arm6")

@@ -1,4 +1,4 @@
-"""Augmented Lagrangian method for model-predictive control: the path and the multipliers are carried over.
+"""Augmented Lagrangian method for model-predictive control, warm-started with the last path and multipliers.
 
 Plans respect the effort limits of motors.  Limits that are not active do not change the optimum: a path that is
 optimal without them, with forces within them in all steps, is optimal with them.  So there are two searches over the
@@ -49,8 +49,8 @@ class AugmentedPlanner:
     ) -> None:
         """Create a planner for the motors of the joints ``actuators``, None for the robot's.
 
-        ``effort`` are their largest forces, a number or (nv,); None for the robot's.  ``parameters`` are the robot's
-        parameters that come with each call.
+        ``effort`` are the largest motor forces, a number or (nv,); None for the robot's limits.  ``parameters`` are
+        the robot's parameters that each call passes.
         """
         self.robot = robot = problem.robot
         names = None if actuators is None else tuple(actuators)
@@ -142,7 +142,7 @@ class AugmentedPlanner:
     def _moved_path(self, q: np.ndarray, whole: int, fraction: float) -> np.ndarray:
         """Shift configurations by ``whole`` steps and a fraction of one; the last velocity continues.
 
-        The last configuration is that at the end, half a step after the one before.
+        The last configuration is that at the end of the path, half a step after the previous one.
         """
         T, whole, robot = q.shape[1], min(whole, q.shape[1]), self.robot
         if T == 1:

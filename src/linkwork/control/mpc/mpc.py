@@ -52,9 +52,9 @@ _SOLVERS: dict[str, type[AugmentedPlanner | ShootingPlanner]] = {"augmented": Au
 class ModelPredictiveController:
     """Model-predictive controller: ``step(state, reference)`` updates a plan and returns the command of its first step.
 
-    `TrajectoryProblem.controller` makes it.  Each step continues the search of the step before, with its path and
+    `TrajectoryProblem.controller` returns it.  Each step continues the search of the previous step, with its path and
     multipliers shifted by the elapsed time, for a fixed number of iterations.  If a step gives no new plan, the last
-    plan is executed further.  Results depend only on the steps before, unless ``time_limit`` cuts iterations short.
+    plan continues.  Results depend only on the previous steps, unless ``time_limit`` ends iterations early.
 
     - ``period`` [s] between steps; default: the step of the problem.
     - ``max_iterations`` in each step, ``first_max_iterations`` in the first; ``time_limit`` [s] ends them earlier.
@@ -62,7 +62,7 @@ class ModelPredictiveController:
     - ``Q`` and ``R``: weights of deviations from the plan, of the state (q, v) and of the forces, for its feedback
       gains: a number, a diagonal or a matrix; for ``Q`` also a pair (position weight, velocity weight).
     - ``fallback_braking_time`` [s]: without a plan, the robot decelerates with −v / fallback_braking_time.
-    - ``actuators``: names of the joints that have motors (default: those of the problem, or all but those of six
+    - ``actuators``: names of the joints that have motors (default: those of the problem, or all except those of six
       degrees of freedom);
       ``effort_limits`` [N·m, N]: their largest forces, a number, (nv,) or a dict by joint (default: the robot's);
       ``passive``: with armature, springs, damping and friction of joints (default: True).  Commands and plans respect
@@ -73,7 +73,7 @@ class ModelPredictiveController:
     - ``parameters``: names of robot parameters, as in `Robot.parameters`, whose values ``step`` accepts, or a dict of
       names to default values, (*shape,) or (..., *shape) by environment.  Without a dict, defaults are the robot's own.
 
-    Contacts of the problem and the robot's own constraints bear their share of the forces, and gains are those of the
+    Contacts of the problem and the robot's own constraints bear part of the forces, and gains are computed for the
     constrained robot.  All code is compiled by the constructor and by `prepare`.  Code of the search within effort
     limits is compiled in the background: `linkwork.wait_for_compiler` waits for it.  Raises ValueError, TypeError and
     UnknownNameError, also for contacts that may slide, whose forces are unknown.
@@ -143,9 +143,9 @@ class ModelPredictiveController:
     def prepare(self, num_environments: int = 1) -> None:
         """Compile all code that steps of ``num_environments`` environments run.
 
-        The constructor does it for one or two.  Call it for three or more, and for a controller that was unpickled, so
-        that its first step is as fast as the others.  The search within effort limits is compiled in the background;
-        `linkwork.wait_for_compiler` waits for it.
+        The constructor compiles for one or two environments.  Call this method for three or more, and for a controller
+        that was unpickled, so that the first step is as fast as later steps.  The search within effort limits is
+        compiled in the background; `linkwork.wait_for_compiler` waits for it.
         """
         num_environments = integer("prepare", "num_environments", num_environments, least=1)
         kernels = [*self.planner.kernels(), self._actuation.kernel]
@@ -231,12 +231,11 @@ class ModelPredictiveController:
     ) -> MPCCommand:
         """Return the command for a state (q, v), arrays (..., nq) and (..., nv).
 
-        - ``reference``: targets by name, as `TrajectoryProblem.solve` accepts them.
-        - ``elapsed`` [s]: time since the last step; default: ``period``.
-        - ``phases``: the steps of the problem's phases in this call, by name: (first step, step after the last), None
-          for no step, or T booleans (..., T).  The other phases are where the problem has them.
-        - ``parameters``: values of the robot's parameters by name, (*shape,) or (..., *shape), of those that the
-          controller was made with.  The others have the values from the constructor.
+        - ``reference``: targets by name, as `TrajectoryProblem.solve` accepts them. - ``elapsed`` [s]: time since the
+        last step; default: ``period``. - ``phases``: the steps of the problem's phases in this call, by name: (first
+        step, step after the last), None for no step, or T booleans (..., T).  The other phases are where the problem
+        has them. - ``parameters``: values by name, (*shape,) or (..., *shape), of robot parameters that were passed to
+        the constructor. Parameters without a value here have their values from the constructor.
 
         Leading axes are environments, the same in all steps.  Raises ValueError and UnknownNameError for invalid
         arguments, also for states that are not finite; the controller's state does not change then.

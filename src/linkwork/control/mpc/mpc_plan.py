@@ -75,7 +75,7 @@ class MPCPlan(NamedTuple):
 def delayed_actuation(
     robot: Any, plan: MPCPlan, age: np.ndarray, step: float, q: np.ndarray, v: np.ndarray, acting: np.ndarray
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Return joint forces (n, nv) and gains (n, m, 2nv) of plans at an ``age`` (n,) [steps], for states near the plans.
+    """Return joint forces (n, nv) and gains (n, m, 2nv) of plans at an ``age`` (n,) [steps], for given states.
 
     The gains correct the deviation of (q, v) from the plan's curve, whose acceleration is constant in each step of
     ``step`` seconds.
@@ -98,11 +98,11 @@ def plan_kernel(
 ) -> Kernel:
     """Return the kernel of q, v, tau and K, from q (nq), v (nv), the path (steps, nq), the time step τ, Q and R.
 
-    Q (2nv, 2nv) and R (m, m) are the weights of deviations.  The path are the control points of the curve of
-    `linkwork.optimal.algorithms.path_nlp`; q and v are its states at the ends of steps.  In step k the velocity changes
-    from v_k to v_{k+1} at a constant acceleration, and τ_k is inverse dynamics in the middle of the step.  Gains follow
-    from the Riccati recursion with the linearised step, which is implicit in damping (`damped_step`); the terminal cost
-    is Q.  Values of the robot's ``parameters`` are further inputs, flattened.
+    Q (2nv, 2nv) and R (m, m) are the weights of deviations.  The path consists of the control points of the curve of
+    `linkwork.optimal.algorithms.path_nlp`; q and v are the states of the curve at the ends of steps.  In step k the
+    velocity changes from v_k to v_{k+1} at a constant acceleration, and τ_k is inverse dynamics in the middle of the
+    step.  Gains follow from the Riccati recursion with the linearised step, which is implicit in damping
+    (`damped_step`); the terminal cost is Q.  Values of the robot's ``parameters`` are further inputs, flattened.
     """
     key = (robot, steps, acting, passive, parameters)
     return _KERNELS.get(key, lambda: _compiled(*key))
@@ -160,8 +160,8 @@ def _compiled(
 def damped_step(tree: Tree, step: Any) -> dict[Parameter, list[Any]]:
     """Return parameters of the robot whose explicit step v⁺ = v + h a, h = ``step``, is implicit in joint damping.
 
-    With D v⁺ = D v + D h a, damping adds h D to the armature.  Dry friction is zero (`frictionless`).  Robots without
-    both have no such parameters.
+    With D v⁺ = D v + D h a, damping adds h D to the armature.  Dry friction is zero (`frictionless`).  The dict is
+    empty for a robot without damping and dry friction.
     """
     result = frictionless(tree)
     for body in tree.bodies:
@@ -199,9 +199,9 @@ class MPCCommand(Result):
     - "failed": the search gave a path that is not finite or violates constraints too much; the last plan continues;
     - "braking": there is no plan to continue; the robot is decelerated, with its gravity compensated.
 
-    ``violation`` and ``cost`` (...) are those of the new plan, NaN without one.  ``iterations`` is the number done, and
-    ``seconds`` the duration of the step.  `explain` says why a search failed: the feature that is not finite and its
-    step, or the violated constraints.
+    ``violation`` and ``cost`` (...) are those of the new plan, NaN without a new plan.  ``iterations`` is the number
+    of iterations, and ``seconds`` the duration of the step.  `explain` gives the reason why a search failed: the
+    feature that is not finite and its step, or the violated constraints.
     """
 
     robot: Any
@@ -222,7 +222,7 @@ class MPCCommand(Result):
         return short_repr(self)
 
     def __call__(self, q: ArrayLike, v: ArrayLike) -> np.ndarray:
-        """Return the joint forces (..., nv) for a state q, v near that of the command, within ``effort``."""
+        """Return the joint forces (..., nv) for a state q, v near the command's state, within ``effort``."""
         x = np.concatenate([self.robot.difference(self.q, q), np.asarray(v, dtype=float) - self.v], axis=-1)
         tau = self.torque + np.zeros((*x.shape[:-1], 1))
         tau[..., self.acting] -= (self.K @ x[..., None])[..., 0]
@@ -266,8 +266,9 @@ class Planner(Protocol):
     ) -> Any:
         """Return the inputs of a call, for environments with the leading axes ``lead``.
 
-        ``schedule``: steps of phases, if they are not those of the problem.  ``parameters``: the robot's parameters,
-        (n, *shape) or (*shape,), if the controller has any.  Raises ValueError and UnknownNameError.
+        ``schedule``: steps of phases, if they differ from those of the problem.  ``parameters``: the robot's
+        parameters, (n, *shape) or (*shape,), if the controller has parameters.  Raises ValueError and
+        UnknownNameError.
         """
 
     def initial_search(self, q: np.ndarray) -> Search:
@@ -293,9 +294,9 @@ class Planner(Protocol):
         """
 
     def path(self, search: Search) -> np.ndarray:
-        """Return the planned configurations q (n, steps, nq) of n environments, as those of `OptimalResult`.
+        """Return the planned configurations q (n, steps, nq) of n environments, as in `OptimalResult`.
 
-        They are the control points of the curve: in the middles of steps after the first, and at the end.
+        The configurations are the control points of the curve: in the middles of steps after the first, and at the end.
         """
 
     def cost_and_violation(self, search: Search) -> tuple[np.ndarray, np.ndarray]:
