@@ -84,7 +84,7 @@ def page(record: Record) -> str:
         lines.append(_row("all" if subject is None else subject, *cells))
     lines += [
         "",
-        "Each entry has three numbers of kinds of robots and verbs: works / refuses / not meaningful.",
+        "Each cell has three numbers of pairs of a verb and a kind: works / refuses / not meaningful.",
         "",
         "## Kinds",
         "",
