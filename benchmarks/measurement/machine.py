@@ -42,7 +42,9 @@ def machine() -> dict[str, object]:
 
 def named(about: Mapping[str, Any]) -> str:
     """Return the text below a table: processor, target of the code, number of cores."""
-    return f"{about['cpu']} (code for {about['code for']} of float64), {about['cores']} cores shared with other programs"
+    return (
+        f"{about['cpu']} (code for {about['code for']} of float64), {about['cores']} cores shared with other programs"
+    )
 
 
 def _cpu() -> str:
