@@ -138,7 +138,7 @@ def test_ik_task_with_very_many_components_is_constructed_in_linear_time() -> No
     assert len(task.tolerances) == 100_000
 
 
-def test_unknown_name_is_attributed_to_the_argument_whose_value_is_that_name():
+def test_unknown_name_is_attributed_to_the_argument_with_that_value():
     """A name out of an array or a file: the argument with that value, not one of the same type, nor an equal number."""
 
     def function(first, second): ...

@@ -33,15 +33,15 @@ class Actuator:
     An actuator acts on joints or on a frame.  On joints, ``joints`` lists names with the ``gear`` of each of the
     joint's velocities, and l = offset + Σ gear · φ, where φ (nv) are the joint's tangent coordinates from its zero; the
     joint force is gear · f.  Several joints form a tendon.  On a frame, the wrench f · wrench acts on ``frame``, at its
-    origin, where ``wrench`` is (moment; force) in the axes of the frame; l is the offset, and l̇ the power of the wrench
-    at f = 1.  With ``relative_to`` the wrench is in the axes of that frame, on which the opposite wrench acts, at its
-    own origin, and l = offset + wrench · (the pose of ``frame`` relative to it, as rotation vector and position).
-    Joints that move both frames feel no force.
+    origin, where ``wrench`` is (moment; force) in the axes of the frame; l is the offset, and l̇ the power of the
+    wrench at f = 1.  With ``relative_to`` the wrench is in the axes of that frame, on which the opposite wrench acts,
+    at its own origin, and l = offset + wrench · (the pose of ``frame`` relative to it, as rotation vector and
+    position). A joint that moves both frames gets no force.
 
     Units: the gain converts u to N or N·m; l is in rad or m, times the gear.  A range without bounds is (−inf, inf).
     The limit on the total force of all actuators on a joint is the joint's ``effort``.
 
-    ``name`` is the actuator's own.
+    ``name`` is the actuator's name.
     """
 
     name: str

@@ -44,7 +44,7 @@ def sum_inertias(frames: Sequence[Frame]) -> Inertia:
 def frames_with_inertias(bodies: Sequence[Body], frames: Sequence[Frame]) -> tuple[Frame, ...]:
     """Return the frames of a tree with the inertias that belong to them.
 
-    These are usually the frames as they are.  If no frame on any body has an inertia although a body has one, each
+    Usually the frames are returned unchanged.  If no frame on any body has an inertia although a body has one, each
     body's inertia is assigned to the frame of the body's name, which is added if it is missing.
     """
     if any(f.body != WORLD and f.inertia != _NONE for f in frames) or all(b.inertia == _NONE for b in bodies):
@@ -76,7 +76,7 @@ def check_inertias(bodies: Sequence[Body], frames: Sequence[Frame]) -> None:
 
 
 def compose(X_ab: Pose, X_bc: Pose) -> Pose:
-    """Return the product X_ac = X_ab X_bc; if one pose is the identity object, the other one itself."""
+    """Return the product X_ac = X_ab X_bc; if one of them is the identity object, the other pose itself."""
     if X_ab is _IDENTITY:
         return X_bc
     X_ac: Pose = X_ab if X_bc is _IDENTITY else X_ab @ X_bc

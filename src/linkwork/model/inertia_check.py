@@ -6,7 +6,7 @@ condition includes moments that are not negative and the triangle inequality bet
 pseudo-inertia, a 4 × 4 matrix of the ten inertial parameters, about the centre of mass; see Wensing, Kim and Slotine,
 2018.)
 
-The nearest possible inertia is that of the nearest such Σ in the Frobenius norm, which does not depend on the axes: the
+The nearest possible inertia belongs to the nearest such Σ in the Frobenius norm, which does not depend on the axes: the
 negative second moments along principal axes become zero; all others, the mass and its centre are unchanged.
 """
 
@@ -162,7 +162,7 @@ def principal_moments(about: Symmetric3) -> tuple[float, float, float]:
 
 
 def inertia_problems(inertia: Inertia) -> tuple[str, ...]:
-    """Return messages that explain why a rejected inertia belongs to no body with extent.
+    """Return messages that explain why no body with extent has a rejected inertia.
 
     If the inertia has no other fault, the message is that it has no extent in some direction.
     """

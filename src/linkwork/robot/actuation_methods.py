@@ -35,8 +35,8 @@ class NamedConfiguration:
 
     Joints that it does not state are at their zero configuration.
 
-    ``name`` is its own.  ``v`` (nv,) and ``controls``, one for each actuator, are None where it does not state them.
-    ``joints`` names the joints whose configuration it states.
+    ``name`` is the configuration's name. ``v`` (nv,) and ``controls``, one for each actuator, are None where it does
+    not state them. ``joints`` names the joints whose configuration it states.
     """
 
     name: str

@@ -74,8 +74,8 @@ class ConstraintMethods(RobotBase):
 
         The joint's frame F is ``frame`` and its frame M is ``other``, like parent and child of a joint in the tree.
         ``robot.joint(name)`` is the joint.  Limits (``velocity``, ``effort``), damping, dry friction
-        (``static_friction``, ``friction_velocity``) and springs (``stiffness``) are those of `Joint.of`: numbers or
-        arrays (nq,) (``lower``, ``upper``, ``rest``) or (nv,).  Damping, friction and springs act on the robot with
+        (``static_friction``, ``friction_velocity``) and springs (``stiffness``) are as in `Joint.of`: numbers or arrays
+        (nq,) (``lower``, ``upper``, ``rest``) or (nv,).  Damping, friction and springs act on the robot with
         ``passive=True``.
 
         Raises UnknownNameError for an unknown frame, TypeError for an invalid joint type, ValueError for a name that

@@ -70,7 +70,7 @@ class Constructors(RobotBase):
 
         It reads the arrays of the model as they are, so changes of the model in Python count. ``gravity``, ``strict``
         and ``mimic`` are as in `linkwork.load`; ``floating_base`` is by default as the model says. ``robot.report``
-        lists what the robot does not have of the model.
+        lists the model's content that the robot does not have.
 
         Raises TypeError for another type, ModelError for a model that linkwork cannot read.
         """
