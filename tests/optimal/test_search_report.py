@@ -163,7 +163,7 @@ def test_features_that_are_not_finite_are_named_with_step_and_component(monkeypa
         assert search_report.nonfinite_features(diverged, 0) == texts
 
 
-def test_costs_that_fall_by_as_much_at_all_lengths_have_no_bound_within_constraints(monkeypatch):
+def test_cost_is_reported_unbounded_if_it_keeps_falling_along_feasible_paths_of_growing_size(monkeypatch):
     """Costs of paths of two coordinates: linear, quadratic, logarithmic, bounded, and bounded by a constraint."""
     monkeypatch.setattr(own_code, "_replaced", {})
     costs, constraints = {}, {}

@@ -274,7 +274,7 @@ def test_refused_folders_and_files_of_chunks_are_named(tmp_path):
     (strange / "thesis.txt").write_text("text")
     with pytest.raises(ValueError, match=r"expected a folder of chunks, got .*strange' with other files"):
         ChunkLedger(strange, job_of())
-    with pytest.raises(ValueError, match=r"has other files than chunks: 'thesis.txt'; delete it"):
+    with pytest.raises(ValueError, match=r"contains 'thesis.txt', which is not a chunk of a map; move that file"):
         remove_ledger(strange)
     assert (strange / "thesis.txt").exists()
 

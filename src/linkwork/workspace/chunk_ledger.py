@@ -122,7 +122,8 @@ def remove_ledger(folder: Path) -> None:
         ]
         if foreign_names:
             raise ValueError(
-                f"{CALLER}: path: {str(folder)!r} has other files than chunks: {foreign_names[0]!r}; delete it"
+                f"{CALLER}: path: folder {str(folder)!r} contains {foreign_names[0]!r}, which is not a chunk of a map; "
+                "move that file elsewhere, or pass another path"
             )
         shutil.rmtree(folder)
 
