@@ -144,12 +144,12 @@ class TrajectoryProblem(ProblemData, metaclass=WithForeignNames):
     ) -> TrajectoryProblem:
         """Return a new problem with limits as inequalities in every step; this problem stays as it is.
 
-        For all arguments, True means the robot's own limits, if it has any, and False no limits.  Velocities,
-        accelerations, jerks and torques may also be largest absolute values: a number, (nv,) or a dict by joint
-        [rad/s, m/s; rad/s², m/s²; rad/s³, m/s³; N·m, N].  Positions may be a dict from joint to (lower, upper) [rad,
-        m].  Joints that a dict leaves out have the robot's limits.  Torques are motor forces, which also overcome
-        armature, springs, damping and friction of joints.  Limits that the problem already has in every step are not
-        repeated.
+        For all arguments, True means the robot's own limits, if it has any, and False no limits.  ``velocities``,
+        ``accelerations``, ``jerks`` and ``torques`` may also be largest absolute values: a number, (nv,) or a dict by
+        joint [rad/s, m/s; rad/s², m/s²; rad/s³, m/s³; N·m, N].  ``positions`` may be a dict from joint to (lower,
+        upper) [rad, m].  Joints that a dict leaves out have the robot's limits.  Torques are motor forces, which also
+        overcome armature, springs, damping and friction of joints.  Limits that the problem already has in every step
+        are not repeated.
         """
         problem = self
         for kind, value in zip(LIMITS, (positions, velocities, accelerations, jerks, torques), strict=True):

@@ -278,7 +278,7 @@ class Feature(ABC):
         return w.derived(lambda window: self.values(window, target), self.depth)
 
     def exact_jacobian(self, w: Window, target: Scalars) -> FeatureJacobian:
-        """Return values and their exact Jacobian in a window w, also at values that are not zero."""
+        """Return values and their exact Jacobian in a window w, for a ``target`` that they need not reach."""
         return self.jacobian(w, target)
 
 
