@@ -181,7 +181,7 @@ class ConstrainedDynamicsMethods(RobotBase):
     def constrained_mass_matrix_inverse(
         self, q: Array, *, time: ArrayLike | None = None, passive: bool = False, out: np.ndarray | None = None
     ) -> np.ndarray:
-        """Compute the derivative ∂a/∂τ of constrained accelerations a by joint forces τ, a symmetric matrix.
+        """Compute ∂a/∂τ, the symmetric derivative of constrained accelerations with respect to joint forces τ.
 
         It is M⁻¹ − M⁻¹Gᵀ (G M⁻¹ Gᵀ)⁺ G M⁻¹, with the mass matrix M and the constraint Jacobian G.
         q (..., nq) -> (..., nv, nv) [1/(kg·m²), 1/(kg·m), 1/kg].  With ``passive`` M includes armature.

@@ -52,8 +52,8 @@ class DryFriction:
 class FrictionLaw(ABC):
     """A law of dry friction: the force on the joint is −F(v), F odd in v, with F(v) v ≥ 0.
 
-    The power that it takes is F(v) v [W].  A law that ``sticks`` holds joints at rest by any force up to f_s; F is then
-    the friction of motion, and forward dynamics and simulations solve for the force at rest.
+    The power that it dissipates is F(v) v [W].  A law that ``sticks`` holds joints at rest by any force up to f_s; F is
+    then the friction of motion, and forward dynamics and simulations solve for the force at rest.
 
     Laws of one class with equal attributes are equal, so functions are compiled once for them.
     """
@@ -78,7 +78,7 @@ class FrictionLaw(ABC):
         """Return the damping D ≥ 0 of a linearly implicit step that starts with velocity v [N·m·s/rad, N·s/m].
 
         The step has the friction F(v) + D (v⁺ − v).  D is the slope of the law where F rises, but at least its chord
-        F(v)/v less ``resolved``, the inertia m/h of a step of h [s] in the same unit.  A step of m that only friction
+        F(v)/v minus ``resolved``, the inertia m/h of a step of h [s] in the same unit.  A step of m that only friction
         resists then never reverses and never gains energy, also where it does not resolve how the joint stops.
         """
         speed = fmax(fabs(v), _LEAST * friction.velocity)

@@ -1,4 +1,4 @@
-"""Trees placed in the world, mounted on frames of others, and joined: one operation, with names by a prefix.
+"""Trees placed in the world, mounted on frames of other trees, and joined: one operation, with names by a prefix.
 
 A tree becomes a part of another one: links that were fixed to the part's world are fixed to a frame of the whole, at a
 pose.  The bodies and joints of the part follow those of the whole, so q is (q of the whole, q of the part).  A link

@@ -104,7 +104,7 @@ def position_limits(tree: Tree) -> tuple[list[float], list[float]]:
 
 
 def limited_coordinates(tree: Tree, limits: tuple[Any, Any] | None = None) -> tuple[LimitedCoordinate, ...]:
-    """Return the coordinates with a finite limit: those of q in their order, then those of joints that close loops.
+    """Return the coordinates with a finite limit: first of q, in q's order, then of joints that close loops.
 
     ``limits`` are the lower and the upper limits of q, by default the robot's.
     """

@@ -285,7 +285,7 @@ class Tree:
     def q_slices(self) -> tuple[slice, ...]:
         """Slice of q with the coordinates of each body's joint.
 
-        A joint that follows another one has the slice of the latter.
+        A joint that follows another joint has that joint's slice.
         """
         return self._q_slices  # type: ignore[attr-defined,no-any-return]
 
@@ -293,7 +293,7 @@ class Tree:
     def v_slices(self) -> tuple[slice, ...]:
         """Slice of v with the coordinates of each body's joint.
 
-        A joint that follows another one has the slice of the latter.
+        A joint that follows another joint has that joint's slice.
         """
         return self._v_slices  # type: ignore[attr-defined,no-any-return]
 

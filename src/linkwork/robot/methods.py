@@ -76,7 +76,7 @@ class StructureMethods(RobotBase):
 
     @property
     def frames(self) -> Named[str]:
-        """Names of all frames: those of all links, moving or fixed, then further frames.
+        """Names of all frames: first all links, moving or fixed, then further frames.
 
         "world" is a valid frame that is not listed.  ``robot.frames["hand"]`` is the name itself, for completion in
         editors.
@@ -107,8 +107,8 @@ class StructureMethods(RobotBase):
     def q_index(self, names: str | Iterable[str]) -> np.ndarray:
         """Return the indices of coordinates in q: ``q[..., robot.q_index(names)]`` has them in the order of ``names``.
 
-        ``names`` is a name or several; each is one of `q_names`, or that of a joint for all of its coordinates.  With
-        another library's order as ``names``, the result is the map between the two orders (docs/coming_from.md).
+        ``names`` is a name or several; each is one of `q_names`, or the name of a joint for all of its coordinates.
+        With another library's order as ``names``, the result is the map between the two orders (docs/coming_from.md).
         Raises UnknownNameError, and ValueError for repeated coordinates.
         """
         return index_of(self._tree, "q", names)

@@ -226,10 +226,10 @@ def constrained_forward_dynamics_derivatives(
     passive: bool = False,
     friction: str | FrictionLaw = DEFAULT.name,
 ) -> tuple[Matrix, ...]:
-    """Return the derivatives of accelerations a and constraint forces λ by q (tangent space), v and τ, and ∂a/∂w.
+    """Return the derivatives of accelerations a and constraint forces λ with respect to q, v, τ and wrenches.
 
-    They are ∂a/∂q, ∂a/∂v, ∂a/∂τ (nv × nv), ∂λ/∂q, ∂λ/∂v, ∂λ/∂τ (nc × nv), and ∂a/∂w (nv × 6) for each wrench w of
-    ``wrenches``.
+    With q varied in its tangent space, they are ∂a/∂q, ∂a/∂v, ∂a/∂τ (nv × nv), ∂λ/∂q, ∂λ/∂v, ∂λ/∂τ (nc × nv), and ∂a/∂w
+    (nv × 6) for each wrench w of ``wrenches``.
     """
     now = 0.0 if time is None else time[0]
     _, _, by_a, by_forces = solution_derivatives(tree, q, v, tau, wrenches, now, passive, friction)

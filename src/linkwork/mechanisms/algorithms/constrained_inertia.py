@@ -67,7 +67,7 @@ def delassus_matrix(tree: Tree, q: Scalars, time: Scalars | None = None, passive
 def constrained_mass_matrix_inverse(
     tree: Tree, q: Scalars, time: Scalars | None = None, passive: bool = False
 ) -> Matrix:
-    """Return P M⁻¹ = ∂a/∂τ (nv × nv), symmetric: the derivative of constrained accelerations a by joint forces τ.
+    """Return P M⁻¹ = ∂a/∂τ (nv × nv), symmetric, for constrained accelerations a under joint forces τ.
 
     M is the mass matrix, and P projects accelerations onto those that the constraints allow.
     """

@@ -124,7 +124,7 @@ def constrained_inverse_dynamics_derivatives(
 ) -> tuple[Matrix, ...]:
     """Return the derivatives of actuator forces τ and constraint forces λ with respect to q (tangent space), v and a.
 
-    They are ∂τ/∂q, ∂τ/∂v, ∂τ/∂a (nv × nv), and ∂λ/∂q, ∂λ/∂v, ∂λ/∂a (nc × nv).
+    With q varied in its tangent space, they are ∂τ/∂q, ∂τ/∂v, ∂τ/∂a (nv × nv), and ∂λ/∂q, ∂λ/∂v, ∂λ/∂a (nc × nv).
     """
     n, zeros, now = tree.nv, [0.0] * tree.nv, 0.0 if time is None else time[0]
     rates = rates_of(tree, q, v, now)

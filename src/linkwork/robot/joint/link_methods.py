@@ -299,7 +299,7 @@ class LinkMethods(JointMethods):
         applied_by: str | None = None,
         out: np.ndarray | None = None,
     ) -> np.ndarray:
-        """Compute τ = Sᵀ w of the wrench w that one link applies to the other, in the frame of the latter.
+        """Compute τ = Sᵀ w of the wrench w that one link applies to the other, in the other link's frame.
 
         w acts ``on`` the joint's child by default, and is ``applied_by`` the other link.  τ is the same for the
         opposite wrench on the other link.  q (..., nq), wrench (..., 6) [N·m, N] -> ``out`` (..., nv) [N·m, N].

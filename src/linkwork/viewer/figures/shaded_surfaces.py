@@ -93,7 +93,7 @@ def body_triangles(
 
 @lru_cache(maxsize=256)
 def _drawn_triangles(surface: Surface, limit: int) -> np.ndarray:
-    """Return at most about ``limit`` triangles (n, 3, 3) of a surface; those of an open one have both orientations."""
+    """Return at most about ``limit`` triangles (n, 3, 3) of a surface; of an open one, in both orientations."""
     points = np.asarray(surface.vertices, dtype=float)
     points, index = np.unique(points, axis=0, return_inverse=True)
     triangles = index.reshape(-1)[np.asarray(surface.triangles, dtype=np.intp)]

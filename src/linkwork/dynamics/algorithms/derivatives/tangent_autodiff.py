@@ -115,7 +115,7 @@ def tangent_rates(tree: Tree, q: Scalars) -> list[dict[Any, Any]]:
 
 
 def integrate_derivatives(tree: Tree, q: Scalars, v: Scalars) -> list[Matrix]:
-    """Return the derivatives of q⁺ = q ⊕ v by q and by v, in the tangent spaces at q⁺ and q (nv × nv each)."""
+    """Return ∂q⁺/∂q and ∂q⁺/∂v of q⁺ = q ⊕ v, in the tangent spaces at q⁺ and q (nv × nv each)."""
 
     def reached(body: Body, q: Scalars, phi: Scalars) -> Scalars:
         return body.call_joint("integrate", q, phi)  # type: ignore[no-any-return]
@@ -124,7 +124,7 @@ def integrate_derivatives(tree: Tree, q: Scalars, v: Scalars) -> list[Matrix]:
 
 
 def rate_derivatives(tree: Tree, q: Scalars, phi: Scalars, v: Scalars) -> tuple[list[Any], list[Matrix]]:
-    """Return φ̇ of local coordinates φ around q while q ⊕ φ moves with v, and its derivatives by q, φ and v."""
+    """Return φ̇ of local coordinates φ around q while q ⊕ φ moves with v, and ∂φ̇/∂q, ∂φ̇/∂φ and ∂φ̇/∂v."""
 
     def rate(body: Body, q: Scalars, phi: Scalars, v: Scalars) -> Scalars:
         return body.call_joint("difference_rate", q, body.call_joint("integrate", q, phi), v)  # type: ignore[no-any-return]
