@@ -13,7 +13,6 @@ import zipfile
 from collections.abc import Mapping, Sequence
 from io import BytesIO
 from typing import Any
-from weakref import WeakKeyDictionary
 
 import numpy as np
 
@@ -179,14 +178,15 @@ def content_of(option: str, file: str, kind: str) -> Any:
 def _standard_input(option: str) -> bytes:
     """Return the content of standard input, which is read once.  Raises ValueError for one above the limit."""
     stream = sys.stdin.buffer
-    if stream not in _inputs:
-        _inputs[stream] = stream.read(_BUDGET.max_bytes + 1)
-    if len(_inputs[stream]) > _BUDGET.max_bytes:
+    if not _input or _input[0][0] is not stream:
+        _input[:] = [(stream, stream.read(_BUDGET.max_bytes + 1))]
+    data = _input[0][1]
+    if len(data) > _BUDGET.max_bytes:
         raise ValueError(f"{option}: @-: standard input has more bytes than the limit of {_BUDGET.max_bytes}")
-    return _inputs[stream]
+    return data
 
 
-_inputs: WeakKeyDictionary[Any, bytes] = WeakKeyDictionary()
+_input: list[tuple[Any, bytes]] = []  # standard input with its content
 
 
 def _is_table(data: bytes) -> bool:
