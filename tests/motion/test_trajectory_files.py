@@ -55,7 +55,7 @@ def test_invalid_arrays_and_headers_of_trajectory_files_are_refused(tmp_path):
         (
             {"sections": ["polynomial"] * 2},
             {"1.times": np.array([3.1, 4.0]), "1.starts": STARTS, "1.coefficients": COEFFICIENTS},
-            "section 1 begins at 3.1 s, but the one before ends at another time",
+            "section 1 begins at 3.1 s, but the previous section ends at another time",
         ),
         ({"q_names": ["hinge"], "v_names": ["hinge"]}, {}, "a trajectory of a robot: pass that robot as robot="),
     ):

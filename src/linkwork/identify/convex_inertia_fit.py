@@ -197,7 +197,7 @@ def symmetric(s: np.ndarray) -> np.ndarray:
 
 
 def rates(U: np.ndarray) -> np.ndarray:
-    """Return the derivative (n, 10, 10) of the inertial parameters by steps s, at pseudo-inertias U Uᵀ.
+    """Return the derivative (n, 10, 10) of the inertial parameters in steps s, at pseudo-inertias U Uᵀ.
 
     A step s changes U Uᵀ to U (1 + S) Uᵀ, with S as in `symmetric`.
     """
@@ -217,7 +217,7 @@ def stepped(L: np.ndarray, S: np.ndarray) -> np.ndarray:
 
 
 def gradients(L: np.ndarray) -> np.ndarray:
-    """Return the gradient (n, 10) of each body's divergence D from its prior inertia, by its step s."""
+    """Return the gradient (n, 10) of each body's divergence D from its prior inertia, in the body's step s."""
     G = L.swapaxes(-1, -2) @ L - np.eye(4)
     result: np.ndarray = G[:, _ROWS, _COLUMNS] * _HALF * np.where(_ROWS == _COLUMNS, 1.0, 2.0)
     return result

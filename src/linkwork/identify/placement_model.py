@@ -150,7 +150,7 @@ class PlacementModel:
         """Return the combinations of offsets x (k,) that poses determine, and the typical effect of each offset.
 
         The combinations are those that poses at random configurations determine. The effects (k,) are the root mean
-        squares of the pose errors' derivatives by each component of x.
+        squares of the pose errors' derivatives with respect to each component of x.
         """
         count = max(20, -(-3 * len(self.names) // self.rows))
         q = self.robot.random_configuration(np.random.default_rng(0), size=count)

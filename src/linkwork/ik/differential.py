@@ -368,8 +368,8 @@ def _speeds(caller: str, robot: Any, value: Any) -> tuple[tuple[tuple[int, ...],
         if bounds.shape != (len(groups),) or not (bounds > 0.0).all():
             of = " and ".join(f"velocities in {kind}" for kind in dict.fromkeys(units))
             raise ValueError(
-                f"{caller}: motion_limits: speed: joint {joint!r}: expected {len(groups)} positive number(s), for "
-                f"{of or 'none'}, got {values!r}"
+                f"{caller}: motion_limits: speed: joint {joint!r}: expected "
+                f"{f'{len(groups)} positive number(s), for {of}' if of else 'a joint that moves'}, got {values!r}"
             )
         bounds = bounds / _ratio(tree, joint)
         result += [(group, float(x)) for group, x in zip(groups, bounds, strict=True) if np.isfinite(x)]

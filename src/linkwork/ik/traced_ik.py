@@ -333,7 +333,7 @@ def _distance_gradient(stack: Stack, q: Scalars, near: Scalars, free: Scalars) -
 def _curvature(
     stack: Stack, q: Scalars, near: Scalars, multipliers: Scalars, hard: Sequence[int], weights: Scalars, free: Scalars
 ) -> list[list[Any]]:
-    """Return the derivative (nv, nv) of ∇½‖q ⊖ q₀‖² + Jᵀλ by q, with 1 on the diagonal of fixed coordinates."""
+    """Return the derivative (nv, nv) of ∇½‖q ⊖ q₀‖² + Jᵀλ in q, with 1 on the diagonal of fixed coordinates."""
     n = stack.tree.nv
     columns = []
     for k in range(n):

@@ -161,7 +161,7 @@ class PreparedProblem:
 
     @property
     def _clock(self) -> tuple[np.ndarray, np.ndarray]:
-        """Return the time steps τ [s] without free durations, and the derivatives of τ by the free durations."""
+        """Return the time steps τ [s] without free durations, and the derivatives of τ in the free durations."""
         problem, T = self.problem, self.program.steps
         free = self.program.durations
         base, rates, column = np.zeros(T), np.zeros((T, free)), 0

@@ -310,7 +310,7 @@ def _reading_names(robot: Any, name: str, sensor: Sensor) -> list[str]:
 def _reading_slopes(
     robot: Any, sensor: Sensor, point: Sequence[Array], passive: bool, time: Any = None
 ) -> tuple[Array, Array]:
-    """Return the derivatives of readings by (δq, δv) (..., n, 2 nv) and by τ (..., n, nv) at states q, v and τ.
+    """Return the derivatives of readings in (δq, δv) (..., n, 2 nv) and in τ (..., n, nv) at states q, v and τ.
 
     Readings are y = h(q, v, v̇, λ, τ), where the acceleration v̇ and the constraint forces λ are functions of q, v and
     τ. Derivatives are total derivatives with respect to q, v and τ. ``time`` (...,) [s] is the time for time-dependent

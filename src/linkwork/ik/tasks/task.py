@@ -93,7 +93,7 @@ class TaskKinematics(Kinematics, Protocol):
         """Return the tangent vector from a reference to a joint's configuration, and its Jacobian."""
 
     def moving_center_of_mass(self, relative_to: str = "world") -> tuple[Vec3, list[Vec3]]:
-        """Return the robot's centre of mass in ``relative_to``, and its derivative by each coordinate of v."""
+        """Return the robot's centre of mass in ``relative_to``, and its Jacobian columns, one for each element of v."""
 
     def at(self, time: Any) -> TaskKinematics:
         """Return the same state at another time [s]."""
@@ -147,7 +147,7 @@ class TaskKinematics(Kinematics, Protocol):
         """
 
     def derived(self, errors: Callable[[TaskKinematics], Sequence[Any]]) -> TaskRows:
-        """Return the values of ``errors``, a function of the state, and their derivative by each velocity."""
+        """Return the values of ``errors``, a function of the state, and their Jacobian."""
 
 
 class Task(ABC):

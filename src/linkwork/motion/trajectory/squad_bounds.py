@@ -178,7 +178,7 @@ def _size(angular: np.ndarray, linear: np.ndarray, scale: float) -> _Pair:
 
 
 def _logarithm(d: _Pair, w: _Pair, psi: _Pair, u: NormBounds, order: int) -> _Jet:
-    """Return bounds of d, the logarithm between two geodesics, and of its first ``order`` derivatives by time.
+    """Return bounds of d, the logarithm between two geodesics, and of its first ``order`` time derivatives.
 
     The bounds follow from d' = G(d) w u' and w' = w × ψ u'.
     """

@@ -64,7 +64,7 @@ def save_trajectory(
         trajectory_table("save", trajectory, times, both_sides=True).to_csv(where)
     elif where.suffix == ".npz":
         if samples is not None or rate is not None:
-            raise ValueError("save: samples and rate are for other files: a .npz file has the curve itself")
+            raise ValueError("save: samples, rate: expected None for .npz, which has the curve itself; or save as .csv")
         _save_arrays(trajectory, where)
     else:
         raise ValueError(f"save: path: expected a file named .npz, .csv, .yaml or .json, got {str(where)!r}")
@@ -116,7 +116,7 @@ def ros_message(
     if message is not None:
         one_of(caller, "message", message, MESSAGES)
     if trajectory.robot is None:
-        raise TypeError(f"{caller}: messages of ROS have names of joints: the trajectory has no robot")
+        raise TypeError(f"{caller}: expected joints for a ROS message, which names them: the trajectory has no robot")
     if not trajectory.is_timed:
         raise ValueError(untimed(caller, trajectory))
     chosen = None if joints is None else names(caller, "joints", joints)
@@ -247,7 +247,7 @@ def _load_arrays(cls: Any, where: Path, robot: Any) -> Any:
             sections.append(section if carriers[k] is None else section.carried_by(carriers[k]))
             if k and sections[k].start != sections[k - 1].end:
                 raise ValueError(
-                    f"section {k} begins at {sections[k].start} s, but the one before ends at another time"
+                    f"section {k} begins at {sections[k].start} s, but the previous section ends at another time"
                 )
         return cls(sections, robot, is_timed=reader.boolean("timed", True))
 

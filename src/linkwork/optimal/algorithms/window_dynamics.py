@@ -231,7 +231,7 @@ class JointForces:
         *,
         rows: Container[int] | None = None,
     ) -> TorqueDerivatives:
-        """Return the derivatives of τ by q, v, a and forces, from the derivatives of inverse dynamics.
+        """Return the derivatives of τ in q, v, a and forces, from the derivatives of inverse dynamics.
 
         ``rows`` are the indices in τ whose derivatives are needed, None for all; other rows are incomplete.
         """

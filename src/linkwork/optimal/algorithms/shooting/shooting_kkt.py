@@ -168,7 +168,7 @@ class StepConditions:
         return [value for value, _ in split], [[t.get(k) for k in range(self.size)] for t in tangents]
 
     def gradient(self, x: Scalars, z: Scalars, y: Scalars, multipliers: Scalars) -> tuple[list[Any], list[Any]]:
-        """Return the gradient of the Lagrangian by (x, z, y), and the values of `rows`.
+        """Return the gradient of the Lagrangian in (x, z, y), and the values of `rows`.
 
         x and y are the states before and after the step, z its controls and forces.
         """
@@ -176,7 +176,7 @@ class StepConditions:
         return self._lagrangian_gradient(values, J, multipliers), values
 
     def hessian(self, x: Scalars, z: Scalars, y: Scalars, multipliers: Scalars) -> tuple[Matrix, Matrix]:
-        """Return the Hessian of the Lagrangian by (x, z, y), and the Jacobian of `rows`.
+        """Return the Hessian of the Lagrangian in (x, z, y), and the Jacobian of `rows`.
 
         x and y are the states before and after the step, z its controls and forces.
         """
