@@ -43,7 +43,7 @@ def test_recorded_energies_are_those_of_the_simulated_robot(tmp_path, drawn):
             run.save(tmp_path / "run.npz")
             read = lw.simulation.Simulation.load(tmp_path / "run.npz", robot=robot)
             for shown in (run, read, robot.simulate(q, v, **{**how, "method": "scipy:DOP853"})):
-                lines = {line.get_label(): line.get_ydata() for line in shown.plot()[2].lines}
+                lines = {line.get_label(): line.get_ydata() for axes in shown.plot() for line in axes.lines}
                 assert np.allclose(lines["kinetic"], T, rtol=0.0, atol=1e-7 * scale), (seed, passive)
                 assert np.allclose(lines["sum"], T + U, rtol=0.0, atol=1e-7 * scale), (seed, passive)
             matplotlib.pyplot.close("all")
