@@ -91,7 +91,7 @@ def test_number_options_accept_their_smallest_value_and_refuse_the_number_before
 
 @pytest.mark.light
 @pytest.mark.parametrize("command", main.COMMANDS)
-def test_defaults_in_the_help_of_options_are_those_of_the_parser(command: str) -> None:
+def test_help_of_options_states_the_defaults_of_the_parser(command: str) -> None:
     (commands,) = (x for x in main._parser(command)._actions if isinstance(x, argparse._SubParsersAction))
     for option in commands.choices[command]._actions:
         stated = re.search(r"\(default: (-?[\d.e-]+)\b", option.help or "")

@@ -274,7 +274,7 @@ def test_lists_of_python_and_of_spreadsheets_are_configurations(text, linkwork):
 
 
 @pytest.mark.light
-def test_payloads_on_the_command_line_are_those_of_python(linkwork):
+def test_payload_option_gives_the_same_robot_as_with_payload_in_python(linkwork):
     robot, q = lw.load("arm6"), np.array(Q)
     robot = robot.with_payload("load", "tool", 2.0, (0.0, 0.0, 0.1)).with_payload("case", "forearm", 1.0)
     options = ("--payload", "tool", "2", "0", "0", "0.1", "--payload", "forearm", "1")
@@ -341,7 +341,7 @@ def test_large_angles_of_an_axis_with_large_limits_are_in_radians(linkwork, tmp_
 
 
 @pytest.mark.light
-def test_gravity_of_the_command_line_is_that_of_load(linkwork):
+def test_gravity_option_of_commands_sets_the_gravity_of_load(linkwork):
     data = json.loads(linkwork("dynamics", "arm6", "--gravity", "1", "0", "-1.62", "--q", *Q_TEXT, "--json").out)
     robot = lw.load("arm6", gravity=(1.0, 0.0, -1.62))
     np.testing.assert_array_equal(data["gravity_force"], robot.gravity_force(np.array(Q)))

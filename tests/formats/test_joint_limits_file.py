@@ -39,7 +39,7 @@ def limits(robot, name):
     }
 
 
-def test_limits_of_a_file_replace_those_that_it_states(tmp_path):
+def test_joint_limits_file_replaces_only_the_limits_that_it_states(tmp_path):
     robot = ARM.with_joint_limits_document(TEXT)
     before = {joint.name: limits(ARM, joint.name) for joint in ARM.joints}
     assert limits(robot, "elbow") == before["elbow"] | {"velocity": [2.5], "acceleration": [4.0]}

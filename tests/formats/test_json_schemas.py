@@ -151,7 +151,7 @@ def test_broken_files_are_refused_by_the_reader_and_by_the_schema(
     assert by_schema > 6
 
 
-def test_arguments_of_a_constructor_are_those_with_a_name() -> None:
+def test_arguments_of_a_constructor_are_its_named_parameters() -> None:
     def constructor(a: float, *more: float, b: int = 3, **options: str) -> None: ...
 
     assert [(x.name, x.hint, x.required, x.default) for x in constructor_schema.arguments(constructor)] == [

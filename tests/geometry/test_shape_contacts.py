@@ -39,7 +39,7 @@ def existing(result):
     return [(touching.normal, p) for touching in result for p in touching.points if p.exists]
 
 
-def test_contacts_with_sloped_terrain_are_those_with_its_plane() -> None:
+def test_contacts_with_a_plane_height_field_equal_contacts_with_a_half_space() -> None:
     """The terrain is at a general pose; its grid points are level with their plane, so none of them is a contact."""
     rng = np.random.default_rng(0)
     height = lambda x, y: 0.1 + 0.2 * x - 0.3 * y  # noqa: E731

@@ -202,7 +202,7 @@ def test_random_configurations_satisfy_the_limits_of_masters_and_followers():
     assert bounds(coupled.tree)[0] == ([-1.0], [0.5])
 
 
-def test_effort_limits_of_masters_include_those_of_followers():
+def test_effort_limits_of_masters_respect_the_limits_of_followers():
     """Times the ratio, which is the follower's force at its master; a limit of 0 states that there is no motor."""
     hinge = Revolute(Vec3(0.0, 0.0, 1.0))
     parts = []

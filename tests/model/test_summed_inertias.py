@@ -74,8 +74,8 @@ def test_body_inertias_of_example_and_transformed_robots_are_sums_over_links(exa
     assert example.robot().with_root(example.frames[0]).mass == pytest.approx(example.robot().mass, rel=1e-12)
 
 
-def test_trees_without_link_inertias_use_those_of_the_bodies():
-    """Then the bodies' are all there is, and the mass is theirs."""
+def test_trees_without_link_inertias_use_the_inertias_of_bodies():
+    """The inertia of a moving body counts although none of its links has one."""
     joint, identity = Revolute(Vec3(0.0, 0.0, 1.0)), Pose.identity()
     body = Body("arm", WORLD, "hinge", joint, identity, identity, HEAVY, Limits.none(joint), (0.0,), (0.0,))
     tree = Tree("one", (body,), (Frame("arm", 0, identity), Frame("floor", WORLD, identity, HEAVY)))

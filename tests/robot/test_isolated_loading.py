@@ -33,7 +33,7 @@ def test_polytopes_travel_as_arrays_and_other_shapes_in_the_text() -> None:
     assert _with_polytopes(plain, Answer({"overestimates": []}, {})) is plain
 
 
-def test_issues_of_another_process_get_the_remedy_of_their_own_or_that_of_memory() -> None:
+def test_issues_of_the_reading_process_keep_their_remedy_or_name_the_memory_option() -> None:
     entry = ("CODE", "a message", "a.usd", 3, None, "/r", None)
     issue = _issue(entry)
     assert (issue.code, issue.where.file, issue.where.line, issue.where.column, issue.hint) == (

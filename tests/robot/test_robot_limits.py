@@ -18,7 +18,7 @@ def stacked(robot, side):
 
 
 @some_robots
-def test_limits_of_a_robot_are_those_of_its_joints_in_order(name):
+def test_limits_of_a_robot_stack_the_limits_of_its_joints_in_order(name):
     robot = ROBOTS[name].robot()
     for result, side in ((robot.lower, "lower"), (robot.upper, "upper"), (robot.velocity_limits, "velocity"),
                         (robot.effort_limits, "effort")):  # fmt: skip

@@ -352,7 +352,7 @@ def test_scene_of_obstacles_can_be_shown():
     assert checked(lw.Scene()).title == "0 obstacles"
 
 
-def test_colors_of_obstacles_are_those_of_pages_models_and_plots(tmp_path):
+def test_pages_models_and_plots_show_the_colors_of_obstacles(tmp_path):
     red, glass = (1.0, 0.0, 0.0, 1.0), (0.2, 0.6, 1.0, 0.3)
     scene = lw.Scene().with_box("table", (1.0, 1.0, 0.1)).with_compound("shelf", [lw.shapes.Sphere(0.1)] * 2)
     scene = scene.with_box("wall", (0.1, 1.0, 1.0)).with_point_cloud("scan", [[0.0, 0.0, 1.0]])

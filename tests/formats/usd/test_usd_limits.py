@@ -118,7 +118,7 @@ LIMITS = {
 
 @pytest.mark.light
 @pytest.mark.parametrize("name", LIMITS)
-def test_limits_of_values_in_usd_stages_are_those_stated(tmp_path: Path, name: str) -> None:
+def test_usd_stages_with_values_near_limits_have_the_expected_issues(tmp_path: Path, name: str) -> None:
     text, codes = LIMITS[name]
     assert issues(tmp_path, text) == codes
 
@@ -263,7 +263,7 @@ def test_files_of_a_usd_stage_are_limited_and_named_without_options(tmp_path: Pa
             lw.load(packed(tmp_path / "bad.usdz", *names))
 
 
-def test_gravity_of_several_usd_scenes_is_that_of_the_first(tmp_path: Path) -> None:
+def test_usd_reader_uses_the_gravity_of_the_first_of_several_scenes(tmp_path: Path) -> None:
     def scene(name: str, size: float) -> str:
         return prim("PhysicsScene", name, f"float physics:gravityMagnitude = {size}")
 

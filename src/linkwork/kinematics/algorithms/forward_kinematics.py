@@ -1,8 +1,8 @@
 """Forward kinematics: poses of all bodies; pose, twist and acceleration of a frame relative to another.
 
 The motion of a frame B relative to a frame A is expressed in a frame E, at a point P of B.  Only the joints between A
-and B matter: the motion is that of B relative to L minus that of A relative to L, where L is the last body that both
-chains from the world share.  Twists are at the origin of P as a point of B; the default P is B's own origin.
+and B matter: it is the motion of B relative to L minus the motion of A relative to L, where L is the last body that
+both chains from the world share.  Twists are at the origin of P as a point of B; the default P is B's own origin.
 
 Source: Featherstone, Rigid Body Dynamics Algorithms, 2008, chapters 2 and 4; composition of accelerations with the
 Coriolis term: any text of mechanics, e.g. Kane and Levinson, Dynamics, 1985, section 2.8.

@@ -12,9 +12,9 @@ fixed in a body moves with it, so the joint's column C = X_i S, with X_i the bod
 changes by U_i × C + X_i Ṡ.
 
 Hessian: along the velocity of one joint, everything behind it between A and B rotates, and P moves away from everything
-before it.  For a column C = (ω; v) and a column C' = (ω'; v') behind it, C' changes along C by (ω × ω'; ω × v'),
-and C along C' by (0; ω × v'): the linear part is symmetric.  A joint's own columns change as those of its body, and by
-∂S.
+before it.  For a column C = (ω; v) and a column C' = (ω'; v') behind it, C' changes along C by (ω × ω'; ω × v'), and C
+along C' by (0; ω × v'): the linear part is symmetric.  A joint's own columns change like columns fixed to its body, and
+by ∂S.
 
 Manipulability is the volume of the motions between two frames per unit of the joints' velocities.  With J = R Q, of
 orthonormal rows Q and a triangular R, √det(J Jᵀ) = |Π Rᵢᵢ|, which avoids the loss of precision by squaring.  If the

@@ -237,7 +237,7 @@ def weighted_gradient(
     passive: bool = False,
     friction: str | FrictionLaw = DEFAULT.name,
 ) -> tuple[list[Any], list[Any], list[Any]]:
-    """Return the gradient of Σ w_i τ_i with respect to q, in the tangent space, by v and by a."""
+    """Return the gradient of Σ w_i τ_i with respect to q (in the tangent space), v and a."""
     by_q, by_v, by_a = _of_joints(tree, q, v, weights, passive, friction)
     q, v, a, w = tree.split_q(q), tree.split_v(v), tree.split_v(a), tree.split_v(weights)
     if wrenches:
