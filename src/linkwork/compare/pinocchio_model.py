@@ -80,20 +80,20 @@ class PinocchioModel(LibraryModel):
     # -- from here to there, and back
 
     def q(self, q: np.ndarray) -> np.ndarray:
-        """Convert our configurations (..., nq) to Pinocchio's."""
+        """Convert linkwork's configurations (..., nq) to Pinocchio's."""
         result = np.empty((*q.shape[:-1], self.model.nq))
         for ours, theirs, translate in self.configurations:
             result[..., theirs] = translate(q[..., ours])
         return result
 
     def v(self, v: np.ndarray) -> np.ndarray:
-        """Convert our velocities, accelerations or joint forces (..., nv) to Pinocchio's."""
+        """Convert linkwork's velocities, accelerations or joint forces (..., nv) to Pinocchio's."""
         result = np.empty_like(v)
         result[..., self._v] = v
         return result
 
     def ours(self, v: np.ndarray) -> np.ndarray:
-        """Convert Pinocchio's velocities (..., nv), or columns of a Jacobian, to ours."""
+        """Convert Pinocchio's velocities (..., nv), or columns of a Jacobian, to linkwork's."""
         return v[..., self._v]
 
     @staticmethod
@@ -102,7 +102,7 @@ class PinocchioModel(LibraryModel):
         return six[_SWAP]
 
     def each(self, function: Callable[..., Any], q: np.ndarray, *v: np.ndarray) -> np.ndarray:
-        """Return a Pinocchio function's results for each of our states: an independent reference."""
+        """Return a Pinocchio function's results for each of linkwork's states: an independent reference."""
         states = zip(self.q(q), *map(self.v, v), strict=True)
         return np.array([np.array(function(self.model, self.data, *state)) for state in states])
 

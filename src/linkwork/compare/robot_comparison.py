@@ -24,7 +24,7 @@ class RobotDifference:
     difference in the unit of ``quantity``, and ``relative`` is that difference divided by the scale of the quantity;
     both are None for values that are not numbers.
 
-    ``group`` is that of `Robot.compare`, and ``subject`` is the link, joint or other part.
+    ``group`` is a group of `Robot.compare`, and ``subject`` is the link, joint or other part.
     """
 
     group: str
@@ -57,7 +57,7 @@ class RobotDifference:
 class ComparedQuantity:
     """A quantity with the number of values compared and differing, and its largest relative difference.
 
-    ``group`` is that of `Robot.compare`, and ``where`` is the link, joint or frame of the largest difference.
+    ``group`` is a group of `Robot.compare`, and ``where`` is the link, joint or frame of the largest difference.
     """
 
     group: str
@@ -89,8 +89,8 @@ class RobotComparison(ReturnedValue):
     """Comparison of two robots by the names of links and joints.
 
     ``left`` and ``right`` name both.  A number differs if its difference is more than ``tolerance`` times its scale,
-    which is the larger of both values, or the size to which rounding is relative: for positions that of the robot, for
-    an element of the mass matrix that of its diagonal.  ``notes`` say how joints were matched.
+    which is the larger of both values, or the size to which rounding is relative. For positions this is the robot's
+    size, for an element of the mass matrix its diagonal elements' size.  ``notes`` say how joints were matched.
     """
 
     left: str

@@ -43,7 +43,7 @@ class Dynamics(NamedTuple):
 
 
 def poses_of(functions: Functions, tree: Tree, q: list[float]) -> dict[int, Pose]:
-    """Return the pose of every body in the world by its index, and that of the world."""
+    """Return the pose of every body in the world by its index, and the world's."""
     return {WORLD: Pose.identity(), **dict(enumerate(functions["forward_kinematics"].compute(tree, q)))}
 
 
@@ -71,7 +71,7 @@ def gravity_scale(tree: Tree) -> float:
 def compare_poses(to: Comparer, poses: Sequence[tuple[Matrices, Matrices]], size: float, when: str) -> None:
     """Compare positions, relative to the size [m] of the robot, and orientations of all frames.
 
-    ``poses`` has those of both models, by the same names, for each configuration; the worst one counts.
+    ``poses`` has both models' poses by the same names, for each configuration; the largest difference counts.
     """
     if not poses:
         return

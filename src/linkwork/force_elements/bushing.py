@@ -30,9 +30,9 @@ class Bushing(ForceElement):
 
     φ the rotation vector and p the position of M from where it rests in F.  ``stiffness`` K and ``damping`` D are
     diagonal, (6,), rotations first [N·m/rad, N/m; N·m·s/rad, N·s/m]; a number stands for all six.  Dampers exert the
-    moment −D_r ω in M's axes and the force −D_t ṗ in those of rest.  ``rest`` (4, 4) is M's pose in F where springs
-    exert nothing, by default where the frames coincide.  With stiffness about one axis alone it is a torsion spring.
-    Rotations from rest stay below half a turn.
+    moment −D_r ω in M's axes and the force −D_t ṗ in the axes of the rest frame.  ``rest`` (4, 4) is M's pose in F
+    where springs exert nothing, by default where the frames coincide.  With stiffness about one axis alone it is a
+    torsion spring. Rotations from rest stay below half a turn.
 
     M is ``frame`` and F is ``relative_to``.
 

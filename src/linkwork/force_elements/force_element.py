@@ -2,7 +2,7 @@
 
 An element acts between a frame B and a frame A.  It depends on the pose X_AB and the twist V of B relative to A, in B's
 coordinates at B's origin.  The wrench of its springs on B, in the same coordinates, is minus the gradient of its
-energy.  The power of its dampers is never positive.  A feels the opposite wrench.
+energy.  The power of its dampers is never positive.  The opposite wrench acts on A.
 """
 
 from __future__ import annotations

@@ -99,7 +99,8 @@ def link_findings(
 ) -> Iterator[ModelFinding]:
     """Yield the findings of all links of the robot called ``name``.
 
-    ``size`` [m] is the robot's size.  ``spans`` [m] has, for a link that carries joints, the distance of the farthest.
+    ``size`` [m] is the robot's size.  ``spans`` [m] has, for a link that carries joints, the distance of the farthest
+    joint on it.
     """
     masses = {frame.name: LinkMass.of(frame) for frame in frames if frame.inertia.mass > 0.0}
     for frame in frames:

@@ -125,8 +125,8 @@ CODES: Mapping[str, Code] = {
 class ModelFinding:
     """One odd property of a robot.
 
-    ``subject`` names what has it: ("link", "hand"), ("joint", "elbow"), ("configuration", "home"), or ("robot", name).
-    ``values`` are the numbers of the message by name, in SI units.
+    ``subject`` names the element that has it: ("link", "hand"), ("joint", "elbow"), ("configuration", "home"), or
+    ("robot", name). ``values`` are the numbers of the message by name, in SI units.
 
     ``code`` is a short name of its kind, and ``severity`` its weight.  ``reason`` is why it matters, and ``remedy``
     what helps.
