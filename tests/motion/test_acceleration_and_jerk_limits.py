@@ -27,7 +27,7 @@ def _arm() -> Any:
     return robot.with_frame("tip", "b", (0.4, 0.0, 0.0))
 
 
-def test_acceleration_limits_of_masters_include_those_of_followers() -> None:
+def test_acceleration_limits_of_masters_include_the_limits_of_followers() -> None:
     robot = _arm()
     assert robot.acceleration_limits.tolist() == [3.0, 4.0] and robot.jerk_limits.tolist() == [40.0, 60.0]
     assert np.isinf(lw.load("arm6").acceleration_limits).all()

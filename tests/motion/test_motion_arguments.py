@@ -231,7 +231,7 @@ def test_segments_of_parameters_are_the_last_that_begin_before_them():
             assert piecewise_evaluation.segment_indices(starts, values).tolist() == result
 
 
-def test_jumps_are_changes_beyond_a_share_of_the_size():
+def test_rate_jumps_where_it_changes_by_more_than_a_fraction_of_its_size():
     before = np.array([[3.0, 4.0], [3.0, 4.0], [0.0, 0.0], [0.0, 0.0]])
     change = np.array([3e-7, 5e-7, 5e-13, 5e-12])
     after = before + change[:, None] * [1.0, 0.0]

@@ -30,7 +30,7 @@ def motions():
 
 @pytest.mark.slow(every=3)
 @pytest.mark.parametrize("tolerance", [1e-2, 1e-3, 1e-5])
-def test_least_distance_is_that_of_dense_samples_and_the_bound_is_below_it(tolerance):
+def test_clearance_equals_the_least_distance_of_dense_samples_and_exceeds_its_lower_bound(tolerance):
     for name, motion in motions():
         gap = motion.clearance(SCENE, tolerance=tolerance, pairs=SCENE_PAIRS)
         states = motion.sampled(num_samples=4001)[1]

@@ -123,7 +123,7 @@ def test_turning_points_divide_a_polynomial_into_monotone_parts():
     assert not uneven(np.array([0.0, 1.0, 0.2]), at_start=False, at_end=False, smooth=True)
 
 
-def test_polynomials_between_two_positions_are_those_of_the_whole():
+def test_polynomials_cut_between_two_positions_equal_the_whole_path():
     (section,) = spline([0.0, 1.0, 2.0, 3.0], [[0.0], [0.5], [0.2], [0.9]]).sections
     c, starts = section.arrays["coefficients"], section.arrays["starts"]
     for begin, end, count in (

@@ -36,7 +36,7 @@ RATES = np.array([[0.5, 1.1, -0.4], [0.7, 0.9, -0.6], [0.8, 1.0, -0.9]])  # q' a
 AT_NODES = np.array([np.polyval(np.polyfit(NODES[3], column, 2), NODE) for column in RATES.T]).T
 
 
-def test_resistance_of_dampers_on_a_segment_is_that_of_the_motion_at_its_nodes():
+def test_resistance_of_dampers_on_a_segment_equals_the_damping_at_its_nodes():
     result = segment_resistance(TREE, RATES.tolist(), X0, X1, SIZES)
     speed = np.sqrt(SQUARES)[:, None]
     assert np.abs(np.array(result.values) - DAMPING * AT_NODES * speed).max() < 1e-12
@@ -82,7 +82,7 @@ def test_forces_with_linear_resistance_equal_the_forces_of_the_motion_and_permit
     assert changed.second == along.second and changed.at_rest == along.at_rest
 
 
-def test_excess_of_forces_with_resistance_is_that_of_their_largest_values():
+def test_excess_with_resistance_uses_the_largest_and_smallest_force_on_the_segment():
     shape = np.ones((5, 3))
     along = PathValues(None, (2.0 * shape).tolist(), (0.5 * shape).tolist(), (0.25 * shape).tolist())
     resistance = segment_resistance(TREE, RATES.tolist(), X0, X1, SIZES)._replace(
@@ -96,7 +96,7 @@ def test_excess_of_forces_with_resistance_is_that_of_their_largest_values():
     assert result == pytest.approx([0.0, 0.03 + 0.01, 0.3], abs=1e-12)
 
 
-def test_fitting_share_leaves_room_for_the_resistance_beside_forces_at_rest():
+def test_fitting_factor_of_squared_speed_keeps_rest_forces_plus_resistance_within_limits():
     at_rest = np.tile([2.0, -1.0, 1.0], (5, 1))
     rates = RATES.tolist()
     for most, fits in ((90.0, True), (2.3, False)):

@@ -171,7 +171,7 @@ def test_ends_of_sections_that_differ_by_rounding_are_one_end():
 
 
 @pytest.mark.parametrize("kind", ["bspline", "squad"])
-def test_floating_base_that_turns_back_in_the_middle_of_a_segment_is_not_taken_for_one_at_rest(kind):
+def test_floating_base_that_turns_back_in_the_middle_of_a_segment_counts_as_moving(kind):
     swung = Q[WALKER][0].copy()
     swung[4:7] += 0.4  # position
     options = {"degree": 2} if kind == "bspline" else {}

@@ -48,7 +48,7 @@ def test_padded_motions_have_segments_of_zero_duration():
     assert (longer.coefficients == motion.coefficients[[0, 1, 1, 1]]).all()
 
 
-def test_slow_motions_from_rest_to_rest_are_the_fastest_ones_at_a_lower_speed():
+def test_slow_motions_from_rest_to_rest_equal_the_fastest_motion_at_a_lower_speed():
     fastest = cubic_profile((0.3, 1.5, 0.0, 0.0, 0.0, 0.0))
     motion = _slow_motion(2.0 * fastest.times[0][-1], (0.3, 1.5, 0.0, 0.0, 0.0, 0.0), cubic_profile)
     assert motion.times == pytest.approx(2.0 * fastest.times[0])

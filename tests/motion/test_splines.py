@@ -51,7 +51,7 @@ def near(curve, curve_b, least=1e-12):
 
 
 @pytest.mark.slow(every=3)
-def test_splines_at_many_times_equal_those_at_single_times_exactly():
+def test_splines_at_many_times_equal_splines_at_single_times_exactly():
     rng = np.random.default_rng(2)
     for kind, n, width in (("cubic", 2, 1), ("cubic", 40, 7), ("bspline", 12, 3), ("quintic", 40, 19)):
         curve = spline(*plain(n, width), kind)
@@ -345,7 +345,7 @@ def test_derivatives_of_b_splines_by_knot_times_equal_finite_differences():
 
 
 @pytest.mark.slow
-def test_splines_through_symbols_on_a_manifold_equal_those_through_arrays():
+def test_splines_through_symbols_on_a_manifold_equal_splines_through_arrays():
     """Derivatives by points included; NaN where the iteration of rotations does not converge."""
     robot = robot_of((joints.Spherical,))
     t, x = points(robot, 4, 0.8)

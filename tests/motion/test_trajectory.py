@@ -338,7 +338,7 @@ def test_at_constant_speed_removes_times_of_rest():
         rest_curve.at_constant_speed()
 
 
-def test_trajectory_segment_indices_equal_those_of_bisection():
+def test_trajectory_segment_indices_equal_a_search_by_bisection():
     rng = np.random.default_rng(6)
     even, uneven = np.arange(40.0), np.cumsum(rng.uniform(0.01, 1.0, 40))
     for starts in (even, uneven, even**5, even[:1], even[:2], np.append(even, 1e300), 1e9 + 1e-6 * uneven):
@@ -442,7 +442,7 @@ def test_times_in_trajectory_files_must_increase(tmp_path):
 
 
 @pytest.mark.slow(every=9)
-def test_times_of_extremes_are_those_at_which_the_bounds_are_reached():
+def test_coordinates_reach_their_bounds_at_the_times_of_extremes():
     robot = lw.load("arm7")
     rng = np.random.default_rng(7)
     smooth = robot.spline([0.0, 0.7, 1.5, 2.0], rng.uniform(-0.5, 0.5, (4, 7)))

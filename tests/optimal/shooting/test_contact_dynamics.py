@@ -76,7 +76,7 @@ def test_time_step_with_contact_keeps_the_foot_at_rest_and_can_be_differentiated
             assert np.allclose(whole[:, k], (ends[0] - ends[1]) / 2e-6, rtol=1e-5, atol=1e-5)
 
 
-def test_instantaneous_impact_in_shooting_equals_that_of_a_constrained_robot() -> None:
+def test_instantaneous_impact_in_shooting_equals_the_impact_of_a_constrained_robot() -> None:
     constrained = MONOPED.with_point("toe", "foot", (0, 0, 0))
     constrained = constrained.with_constraints(
         lw.constraints.Ball("toe", point=constrained.pose(START, "foot")[:3, 3], name="toe")

@@ -80,7 +80,7 @@ def test_derivatives_of_optimal_motions_equal_finite_differences(options: dict[s
 
 
 @pytest.mark.slow(every=5)
-def test_derivatives_of_a_batch_of_optimal_motions_are_those_of_each_motion() -> None:
+def test_derivatives_of_a_batch_of_optimal_motions_equal_derivatives_of_each_motion() -> None:
     """Each motion has its own parameters; of several guesses the best counts, and unsolved motions have NaN."""
     balls = np.multiply.outer([0.2, 0.6], [1.0, 0.0, 0.0, 0.0, 1e-3, 0.0, 0.0, 1e-3, 0.0, 1e-3])
     carrying = ARM.with_payload("payload", "tip", 0.0)
