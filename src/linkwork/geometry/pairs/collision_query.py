@@ -193,8 +193,9 @@ def separation_once(a: Solid, b: Solid) -> SignedDistance:
 def with_planes_once(a: Solid, b: Solid, *, depths: bool) -> tuple[SignedDistance, Any]:
     """Return the signed distance of two solids, and the gap between the planes along its normal that bound the cores.
 
-    The gap is less than that of the solids by their radii.  Without ``depths``, the distance is that of
-    `separation_once`.  Both are computed in the same code, which occurs once in a kernel for all pairs of these kinds.
+    The gap of the cores is larger than the gap of the solids by both radii. Without ``depths``, the distance is
+    computed as by `separation_once`.  Both are computed in the same code, which occurs once in a kernel for all pairs
+    of these kinds.
     """
     (result, gap), swapped = _called(_distance_with_planes if depths else _separation_with_planes, a, b)
     return (result.flipped() if swapped else result), gap
