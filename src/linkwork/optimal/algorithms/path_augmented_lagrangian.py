@@ -76,6 +76,7 @@ _NO_PROGRESS = 1e-5  # decrease relative to a penalty's part of the merit
 _UNRESOLVED = 1e-11  # predicted decrease, relative to the merit, that rounding hides
 _SHARE_GROWTH, _MIN_SHARE = 2.0, 0.005  # of step shares while the merit is not resolved
 _SMALL_DECREASE, _PATIENCE = 1e-3, 5.0  # relative decrease of the merit, and how often in a row until the search ends
+_NEARLY, _LONG_PATIENCE = 10.0, 50.0  # the latter where all violations are at most so many times their tolerances
 _TRIALS = 8  # step lengths of a line search
 _SLOWEST = 0.75  # rate at which steps shrink, in the estimate of the distance that remains
 _ENDLESS, _ENDLESS_STEPS = 1e8, 200.0  # in units of coordinates: steps without curvature, and how many in a row
@@ -248,6 +249,7 @@ def _iteration(sweeps: PathSweeps, state: PathSearch, tolerances: Tolerances) ->
     renewed: list[Any] = []
     last: list[Any] = []
     within: Any = None
+    nearly: Any = None
     all_capped: Any = None
     changed: Any = None  # the merit, by more than constraints that are satisfied change it
     columns = duals.penalties, violations, trial.residuals, state.before, tolerances.violations, sweeps.hard_scales
@@ -267,6 +269,8 @@ def _iteration(sweeps: PathSweeps, state: PathSearch, tolerances: Tolerances) ->
         other_merit = or_(grow, and_(renewed[-1], not_(done)))
         changed = other_merit if changed is None else or_(changed, other_merit)
         within = done if within is None else and_(within, done)
+        near = le(now, _NEARLY * tolerance)
+        nearly = near if nearly is None else and_(nearly, near)
         hopeless = or_(done, le(_MAX_PENALTY, rho))
         all_capped = hopeless if all_capped is None else and_(all_capped, hopeless)
     everywhere, alone = sweeps.with_new_multipliers(duals, trial.everywhere, trial.alone, renewed)
@@ -278,7 +282,7 @@ def _iteration(sweeps: PathSweeps, state: PathSearch, tolerances: Tolerances) ->
     if all_capped is not None:
         little = lt(merit - trial.merit, _SMALL_DECREASE * fabs(merit))
         stale = where(and_(and_(all_capped, not_(within)), or_(not_(taken), little)), state.stale + 1.0, 0.0)
-        status = where(lt(_PATIENCE - 0.5, stale), VIOLATED, status)
+        status = where(lt(where(nearly, _LONG_PATIENCE, _PATIENCE) - 0.5, stale), VIOLATED, status)
     endless = and_(and_(taken, undamped), le(_ENDLESS, length))
     endless = endless if within is None else and_(endless, within)
     stale = where(endless, state.stale + 1.0, stale)
