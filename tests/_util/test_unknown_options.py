@@ -190,9 +190,7 @@ def test_contacts_of_feet_in_dynamics_are_explained_as_constraints() -> None:
 
 def test_joints_passed_as_options_are_shown_in_the_dict_that_the_function_takes() -> None:
     robot: Any = lw.load("double_pendulum")
-    with pytest.raises(
-        TypeError, match=r"values of joints are in a dict, such as joints=\{'elbow'"
-    ):
+    with pytest.raises(TypeError, match=r"values of joints are in a dict, such as joints=\{'elbow'"):
         robot.with_locked_joints(elbow=1.0)
     with pytest.raises(TypeError, match=r"^neutral: no option named 'elbow'"):
         robot.neutral(elbow=1.0)
@@ -200,9 +198,7 @@ def test_joints_passed_as_options_are_shown_in_the_dict_that_the_function_takes(
 
 def test_members_of_lists_accessed_as_attributes_are_shown_with_brackets() -> None:
     robot: Any = lw.load("double_pendulum").with_named_configuration("home", {"elbow": 1.0})
-    with pytest.raises(
-        AttributeError, match=r"has no attribute 'home'; write \['home'\]"
-    ):
+    with pytest.raises(AttributeError, match=r"has no attribute 'home'; write \['home'\]"):
         _ = robot.named_configurations.home
     with pytest.raises(AttributeError, match=r"a list of joints has no attribute 'nope'$"):
         _ = robot.joints.nope

@@ -136,6 +136,9 @@ def test_rotor_inertia_and_gear_ratio_set_the_armature() -> None:
     assert lw.Joint.of(hinge, armature=0.3, gear_ratio=50).armature.tolist() == [0.3]
     with pytest.raises(TypeError, match="expected armature or rotor_inertia, got both"):
         lw.Joint.of(hinge, armature=0.3, rotor_inertia=1e-4)
+    for change in (lambda **options: lw.Joint.of(hinge, **options), ARM.with_joint_dynamics):
+        with pytest.raises(ValueError, match="gear_ratio² · rotor_inertia: expected a finite number"):
+            change(gear_ratio=1e200, rotor_inertia=1.0)
 
 
 def test_with_joint_dynamics_does_not_apply_scalars_to_floating_joints() -> None:

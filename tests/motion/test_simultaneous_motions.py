@@ -131,6 +131,24 @@ def test_objects_of_one_name_that_two_motions_hold_are_one_object_or_refused():
 
 
 @pytest.mark.slow(every=5)
+def test_object_that_one_of_two_motions_releases_belongs_to_neither_afterwards():
+    """The other motion, which knows of the object, picks up one of its own in the meantime."""
+    box, zero = lw.shapes.Box((0.1, 0.1, 0.1)), CELL.neutral()
+    loaded = CELL.with_attached("box", "a_tool", box, (0.0, 0.0, 0.1))
+    with_ball = loaded.with_attached("ball", "b_flange", box, (0.0, 0.0, 0.1))
+
+    def moved(prefix, angle):
+        return zero + np.where([name.startswith(prefix) for name in CELL.q_names], angle, 0.0)
+
+    first = loaded.spline([0.0, 1.0], [zero, moved("a_", 0.1)])
+    first = first.concatenate(CELL.spline([0.0, 1.0], [moved("a_", 0.1), moved("a_", 0.2)]))
+    second = loaded.spline([0.0, 1.0], [zero, moved("b_", 0.1)])
+    second = second.concatenate(with_ball.spline([0.0, 1.0], [moved("b_", 0.1), moved("b_", 0.2)]))
+    for both in (first.for_robot(loaded, others=second), second.for_robot(loaded, others=first)):
+        assert both.robot_at(0.5) == loaded
+        assert {"box", "ball"} & {frame.name for frame in both.robot_at(1.5).tree.frames} == {"ball"}
+
+
 def test_motions_that_cannot_run_together_are_refused():
     a = MOTIONS["cubic"](ARM)
     whole = a.for_robot(CELL, prefix="a_")

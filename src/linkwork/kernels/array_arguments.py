@@ -348,7 +348,11 @@ def stacked(subject: RobotOwner, quantity: Quantity, value: Any, array_of: Array
     if isinstance(value, str) and quantity.configuration:
         return np.array(named_positions(subject.tree, value), dtype=float)
     if isinstance(value, (list, tuple)) and any(map(_is_named, value)):
-        elements = [array_of(f"{quantity.name}[{k}]", stacked(subject, quantity, x)) for k, x in enumerate(value)]
+        kinds = "numbers, a dict by joint or a named configuration" if quantity.configuration else "numbers or a dict"
+        elements = [
+            array_of(f"{quantity.name}[{k}]: expected {kinds}", stacked(subject, quantity, x))
+            for k, x in enumerate(value)
+        ]
         shapes = [x.shape for x in elements]
         if len({*shapes}) > 1:
             raise ValueError(f"{quantity.name}: expected elements of one shape beside dicts and names, got {shapes}")

@@ -217,10 +217,16 @@ def _carrier(caller: str, robot: Any, first: Any, second: Any, t: float) -> Any:
                 f"{caller}: others: both motions hold a {frame.name!r} at {t:.6g} s, at different poses or with "
                 "different shapes; rename one of them in with_attached"
             )
-    pairs = [pair for pair in of_b.disabled_collisions if pair not in of_a.disabled_collisions]
+    for name in known:  # of the robot of both motions: one of them may have released it
+        if any(name not in {frame.name for frame in tree.frames} for tree in (of_a, of_b)):
+            frames.pop(name, None)
+    released = {
+        pair for pair in base.disabled_collisions if any(pair not in tree.disabled_collisions for tree in (of_a, of_b))
+    }
+    pairs = dict.fromkeys((*of_a.disabled_collisions, *of_b.disabled_collisions))
     merged = replace(
         of_a,
         frames=tuple(frames.values()),
-        disabled_collisions=(*of_a.disabled_collisions, *pairs),
+        disabled_collisions=tuple(pair for pair in pairs if pair not in released),
     )
     return type(robot)(merged)

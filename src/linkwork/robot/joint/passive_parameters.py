@@ -53,7 +53,9 @@ def read_drive(name: str, type: JointType, friction: np.ndarray, values: dict[st
         if values.get("armature") is not None:
             raise TypeError(f"joint {name!r}: expected armature or rotor_inertia, got both")
         rotor = dof_values(name, "rotor_inertia", rotor, nv, least=0.0, infinite=False)
-        result["armature"] = fixed_array(result["gear_ratio"] ** 2 * rotor)
+        with np.errstate(over="ignore"):
+            reflected = result["gear_ratio"] ** 2 * rotor
+        result["armature"] = dof_values(name, "gear_ratio² · rotor_inertia", reflected, nv, least=0.0, infinite=False)
     static = values.get("static_friction")
     static = friction if static is None else dof_values(name, "static_friction", static, nv, least=0.0, infinite=False)
     result |= {"rest": rest_values(name, type, values.get("rest")), "static_friction": fixed_array(static)}
