@@ -199,7 +199,7 @@ def test_closed_forms_of_rates_have_one_row_bias_and_size_for_each_error() -> No
     for change, words in (
         ({"rows": G[:1]}, "rates: expected 2 rows and biases, got 1 and 2"),
         ({"bias": bias[:1]}, "rates: expected 2 rows and biases, got 2 and 1"),
-        ({"sizes": np.ones((2, 2))}, "rates: sizes: expected one value for each row"),
+        ({"sizes": np.ones((2, 2))}, "rates: sizes: expected one value for each element of rows"),
     ):
         with pytest.raises(ValueError, match=words):
             constraint_contract._closed(trial(**change))

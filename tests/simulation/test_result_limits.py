@@ -137,7 +137,7 @@ def test_servos_act_on_separate_velocities_of_a_joint() -> None:
         actuator_servos(same, [0.25, 0.5])
 
 
-def test_robots_on_one_joint_of_several_velocities_are_free() -> None:
+def test_robots_with_a_root_joint_of_several_velocities_count_as_floating() -> None:
     def on(joint: lw.joints.JointType) -> Any:
         return lw.Robot.build(
             "body",

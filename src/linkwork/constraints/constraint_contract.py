@@ -227,7 +227,10 @@ def _closed(t: _Trial) -> list[float]:
         if len(rates.rows) != t.count or len(rates.bias) != t.count:
             raise ValueError(f"rates: expected {t.count} rows and biases, got {len(rates.rows)} and {len(rates.bias)}")
         if rates.sizes is not None and np.shape(rates.sizes) != np.shape(rates.rows):
-            raise ValueError("rates: sizes: expected one value for each row")
+            raise ValueError(
+                f"rates: sizes: expected one value for each element of rows, shape {np.shape(rates.rows)}, got shape "
+                f"{np.shape(rates.sizes)}"
+            )
         drift = _floats(rates.drift or [0.0] * t.count)
         errors += [
             relative_error(np.ravel([_floats(row) for row in rates.rows]), t.rows(q, time).ravel()),

@@ -56,7 +56,10 @@ def prepare_process() -> None:
 
 
 def document_of_request(request: dict[str, Any], data: bytes) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
-    """Return the content of a YAML document as plain data."""
+    """Return the content of the YAML text ``data`` as {"document": plain data}, and no arrays.
+
+    ``request`` contains the limits: "bytes", "elements" and "depth".
+    """
     findings = Findings()
     budget = Budget(
         max_bytes=int(request["bytes"]), max_elements=int(request["elements"]), max_depth=int(request["depth"])

@@ -175,7 +175,7 @@ def _limit_at_dead_centre(
 
 
 def _rounding_force(robot: Any) -> Array:
-    """Return the joint forces (nv) [N·m, N] that are rounding of the robot's weight."""
+    """Return the joint forces (nv) [N·m, N] below which a force is a rounding error of the robot's weight."""
     tree = robot.tree
     mass = sum(float(body.inertia.mass) for body in tree.bodies)
     load = _ROUNDING * mass * float(np.linalg.norm(robot.gravity)) * characteristic_length(tree)

@@ -170,7 +170,7 @@ class _JointColumns:
         return [*((i, True) for i in reversed(to_a)), *((i, False) for i in to_b)]
 
     def count_between(self, a: int, b: int) -> int:
-        """Return the number of columns between two bodies."""
+        """Return the number of Jacobian columns of the joints on the path from body a to body b."""
         return sum(len(self.columns[i]) for i, _ in self.path(a, b))
 
     def path_columns(self, a: int, b: int) -> list[Any]:

@@ -167,7 +167,10 @@ def _moved(tree: Tree, by: Vec3) -> Tree:
 
 
 def is_free(tree: Tree) -> bool:
-    """Return True if a tree with constraints is not fixed to the world, so its momentum is conserved."""
+    """Return True for one root joint of several degrees of freedom without constraints to the world.
+
+    Components of the momentum may then be conserved, which scaled velocities would change.
+    """
     roots = [body for _, p, body in tree.outward() if p == WORLD]
     fixed = any(WORLD in referenced_bodies(tree, constraint) for constraint in tree.constraints)
     return len(roots) == 1 and len(roots[0].joint.S(roots[0].joint.zero()).columns) > 1 and not fixed

@@ -272,7 +272,7 @@ class Functions:
 
     @property
     def source(self) -> str:
-        """JavaScript that defines FUNCTIONS, the list of them."""
+        """JavaScript that defines the array FUNCTIONS with the functions of the page, in the order of their indices."""
         return "const FUNCTIONS = [\n" + ",\n".join(self._indices) + "\n];\n"
 
 

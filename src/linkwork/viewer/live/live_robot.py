@@ -93,7 +93,7 @@ class LiveRobot:
         return points if X is None else points @ X[:3, :3].T + X[:3, 3]
 
     def in_picture_of_each(self, points: np.ndarray) -> np.ndarray:
-        """Return the positions of points (n, k, 3) of the worlds of n instances in the picture [m]."""
+        """Convert points (n, k, 3) in the world frame of each of n instances to coordinates of the picture [m]."""
         X = self.actor.offsets
         return points if X is None else points @ X[:, :3, :3].mT + X[:, None, :3, 3]
 
