@@ -142,7 +142,9 @@ class Textbook:
     def center_of_mass(self, subtree: str | None = None, A: str = "world", E: str = "world") -> tuple[np.ndarray, ...]:
         """Place, velocity and acceleration as seen from A, in E's axes: of all links, or of what hangs on a link."""
         whole = subtree is None or self.tree.frame(subtree).body == WORLD
-        inside = {f.name for f in self.tree.frames if whole or self._link(subtree) in self._path(f.name)}
+        inside = {
+            f.name for f in self.tree.frames if whole or self._node(f.name) not in self._reached(self._node(subtree))
+        }
         X_CA, R = self.frame(A).inverse(), self.pose(A, E)[..., :3, :3]
         parts = [
             (X_CA @ self.frame(f.name), P)
@@ -158,21 +160,27 @@ class Textbook:
         frame = self.tree.frame(name)
         return name if frame.is_link else self._link(frame.welded_to)
 
-    def _path(self, name: str) -> list[str]:
-        """The frame and all links between it and the world, over welds and joints.
+    def _node(self, name: str) -> str | int:
+        """The link that carries a frame; the index of its body for links that are welded to no other one."""
+        frame = self.tree.frame(self._link(name))
+        if frame.body == WORLD or frame.welded_to is None or frame.welded_to == "world":
+            return frame.body
+        return frame.name
 
-        Frames of a body that are welded to no other one are one.
-        """
-        frame = self.tree.frame(name)
-        if frame.welded_to is not None and frame.welded_to != "world":
-            return [name, *self._path(frame.welded_to)]
-        path = [f.name for f in self.tree.frames if f.body == frame.body and f.welded_to is None]
-        body = self.tree.bodies[frame.body] if frame.body != WORLD else None
-        if body is None or body.parent == WORLD:
-            return path
-        of_parent = [f for f in self.tree.frames if f.body == body.parent]
-        named = [f.name for f in of_parent if f.name in (body.links or ())]
-        return path + self._path((named or [f.name for f in of_parent if f.welded_to is None])[0])
+    def _reached(self, closed: str | int) -> set[str | int]:
+        """All links to which a walk over welds and joints from the world leads that does not pass one link."""
+        known = {frame.name: frame for frame in self.tree.frames}
+        edges = [{self._node(name), self._node(f.welded_to)} for name, f in known.items() if f.welded_to in known]
+        for i, body in enumerate(self.tree.bodies):
+            ends = [self._node(name) for name in body.links or () if name in known and known[name].body == body.parent]
+            at_joint = [self._node(name) for name in (body.links or ())[1:] if name in known and known[name].body == i]
+            edges.append({(ends or [body.parent])[0], (at_joint or [i])[0]})
+        reached: set[str | int] = set()
+        new: set[str | int] = {WORLD}
+        while new:
+            reached |= new
+            new = {x for edge in edges if edge & reached for x in edge} - reached - {closed}
+        return reached
 
     def center_of_mass_acceleration(self) -> np.ndarray:
         return self._weighted("second") / sum(P[3, 3] for P in self._masses())

@@ -25,8 +25,8 @@ class MomentumMethods(RobotBase):
 
     All links count, including those fixed to the world, as in `mass`; these have no momentum.  Functions of the centre
     of mass take ``subtree``, a frame's name: they are about the link that carries the frame and all links behind it,
-    over joints and welds, or about the whole robot if the frame is fixed to the world.  They raise ValueError where
-    these links have no mass.
+    over joints and welds, on the side away from the root link.  If the frame is fixed to the world, they are about the
+    whole robot.  They raise ValueError where these links have no mass.
     """
 
     __slots__ = ()

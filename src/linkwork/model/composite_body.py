@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 from linkwork._util.messages import quoted
 from linkwork.model.body import WORLD, Body, Frame
@@ -12,10 +12,13 @@ from linkwork.shapes import Geometry
 from linkwork.spatial import Inertia, Pose, Vec3
 
 __all__ = [
+    "UndividedInertia",
     "bounding_sphere_of",
     "check_inertias",
     "compose",
     "frames_with_inertias",
+    "link_inertia",
+    "of_whole_body",
     "sum_inertias",
     "with_summed_inertias",
     "without_inertias",
@@ -57,6 +60,44 @@ def frames_with_inertias(bodies: Sequence[Body], frames: Sequence[Frame]) -> tup
         else f
         for f in (*frames, *missing)
     )
+
+
+@dataclass(frozen=True, slots=True)
+class UndividedInertia(Inertia):
+    """Nominal inertia of a link whose body got another inertia as a whole: the link's share of that is unknown."""
+
+
+def of_whole_body(frames: Sequence[Frame], i: int, name: str, whole: Inertia) -> list[Frame]:
+    """Return frames after body ``i``, named ``name``, got the inertia ``whole``, which may be of any scalars.
+
+    If no other link on the body has an inertia, its own link gets all of it.  Else the shares of links with inertia,
+    and of the own link, are marked as unknown: they depend on whether ``whole`` is a multiple of the former inertia.
+    """
+    shared = any(f.body == i and f.name != name and not f.inertia.is_zero for f in frames)
+
+    def share(frame: Frame) -> Inertia:
+        if frame.body != i or (frame.name != name and frame.inertia.is_zero):
+            return frame.inertia
+        if shared:
+            return UndividedInertia(frame.inertia.mass, frame.inertia.moment, frame.inertia.about)
+        return whole if frame.placement.is_identity else frame.placement.inv() @ whole
+
+    return [f if (inertia := share(f)) is f.inertia else replace(f, inertia=inertia) for f in frames]
+
+
+def link_inertia(frame: Frame, user: str) -> Inertia:
+    """Return the inertia of a link, about its frame's origin and in its axes.
+
+    Raises ValueError, with the name of the ``user``, if only the inertia of its whole body is known: see
+    `UndividedInertia`.
+    """
+    if isinstance(frame.inertia, UndividedInertia):
+        raise ValueError(
+            f"{user}: expected the inertia of link {quoted(frame.name)}, got only that of its whole body from the "
+            f"parameter 'inertia'; replace 'inertia' by the inertias of links, as {quoted('inertia:' + frame.name)}, "
+            "or 'inertia:*' for all"
+        )
+    return frame.inertia
 
 
 def check_inertias(bodies: Sequence[Body], frames: Sequence[Frame]) -> None:

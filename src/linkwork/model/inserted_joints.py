@@ -11,7 +11,7 @@ from dataclasses import fields, replace
 from linkwork.errors import UnknownNameError
 from linkwork.joints import Fixed, Floating
 from linkwork.model.body import WORLD, Body, Drive, Frame, Limits
-from linkwork.model.composite_body import compose
+from linkwork.model.composite_body import compose, link_inertia
 from linkwork.model.tree import Tree
 from linkwork.spatial import Inertia, Pose
 
@@ -66,7 +66,8 @@ def unweld(tree: Tree, joint: str) -> Tree:
     """Return the tree in which a fixed joint is the joint of a body, without coordinates: q and v are the same.
 
     The body has the link that the joint welds, and all that is welded to it or moves on it.  Values of the tree may be
-    of any scalars; they are not checked.  Raises UnknownNameError.
+    of any scalars; they are not checked.  Raises UnknownNameError, and ValueError if the parameter "inertia" sets the
+    inertia of the whole body: see `link_inertia`.
     """
     welds = tree.fixed_joints
     if joint not in welds:
@@ -96,7 +97,7 @@ def unweld(tree: Tree, joint: str) -> Tree:
 
     fixed, identity = Fixed(), Pose.identity()
     placed = tuple(frame_of(frame) for frame in frames)
-    I, I_left = (_summed_inertia(placed, body) for body in (at, at - 1))
+    I, I_left = (_summed_inertia(placed, body, joint) for body in (at, at - 1))
     no_inertia = Inertia.zero()
     welded = Body(
         link.name, link.body, joint, fixed, link.placement, identity, I or no_inertia, Limits.none(fixed), (), ()
@@ -111,12 +112,12 @@ def unweld(tree: Tree, joint: str) -> Tree:
     return result.with_unchecked(frames=placed)
 
 
-def _summed_inertia(frames: Sequence[Frame], body: int) -> Inertia | None:
+def _summed_inertia(frames: Sequence[Frame], body: int, joint: str) -> Inertia | None:
     """Return the sum of the inertias of frames on a body, which may be of any scalars; None if they have none."""
     result: Inertia | None = None
     for frame in frames:
         inertia = frame.inertia
         if frame.body == body and not (inertia.mass.__class__ is float and inertia == Inertia.zero()):
-            placed = frame.placement @ inertia
+            placed = frame.placement @ link_inertia(frame, f"wrench across fixed joint {joint!r}")
             result = placed if result is None else result + placed
     return result

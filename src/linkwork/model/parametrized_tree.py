@@ -7,7 +7,7 @@ from dataclasses import replace
 from typing import Any
 
 from linkwork.model.body import WORLD, Frame
-from linkwork.model.composite_body import frames_with_inertias
+from linkwork.model.composite_body import frames_with_inertias, of_whole_body
 from linkwork.model.kernel_parameters import Parameter
 from linkwork.model.loop_joints import loops_of, with_loop_values
 from linkwork.model.tree import Tree
@@ -26,9 +26,15 @@ def parametrized(tree: Tree, values: ParameterValues, with_inertias: bool = True
     """Return the tree with these values of kernel parameters, which may be of any scalars.
 
     Each value is a list of elements, row by row.  They are not checked.  Inertias of bodies are updated only if
-    ``with_inertias``.
+    ``with_inertias``.  After the inertia of a whole body is set, a link on it has an `UndividedInertia`, if there are
+    several with inertia.
     """
-    return tree.with_unchecked(**_ChangedTree(tree, values).parts(with_inertias))
+    changed = _ChangedTree(tree, values)
+    parts = changed.parts(with_inertias)
+    if with_inertias:
+        for i, whole in changed.wholes.items():
+            parts["frames"] = tuple(of_whole_body(parts["frames"], i, tree.bodies[i].name, whole))
+    return tree.with_unchecked(**parts)
 
 
 def with_parameter_values(tree: Tree, values: ParameterValues) -> Tree:

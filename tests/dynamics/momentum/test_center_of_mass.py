@@ -109,6 +109,113 @@ def test_robots_that_differ_in_the_link_of_a_joint_alone_have_different_subtrees
         np.testing.assert_allclose(robot.center_of_mass(robot.neutral(), subtree="palm"), expected, atol=1e-15)
 
 
+def welded_robot(base):
+    """A robot of three bodies with welds: a-b-c, d-g and e; its joints begin at links b and c of the first body."""
+    rng, turn = np.random.default_rng(5), lw.joints.Revolute((0.0, 0.6, 0.8))
+    joints = [(turn, "c", "d"), (turn, "b", "e"), *((lw.joints.Fixed(), *ends) for ends in ("ab", "bc", "dg"))]
+    return lw.Robot.build(
+        "welded",
+        *(lw.Link(name, mass=rng.uniform(0.5, 2), com=rng.normal(size=3), inertia=(9, 9, 9)) for name in "abcdeg"),
+        lw.Joint.of(base, name="base", parent="world", child="a"),
+        *(
+            lw.Joint.of(kind, name=a + b, parent=a, child=b, placement=lw.pose(rng.normal(size=3), rpy=(0.1, 0.2, 0.3)))
+            for kind, a, b in joints
+        ),
+    )
+
+
+WELDED = {"a": "b", "b": "ace", "c": "bd", "d": "cg", "e": "b", "g": "d"}  # links that welds and joints connect
+
+
+def behind(link, root):
+    """Return the links that a walk from the root reaches only through a link."""
+    reached, new = set(), {root} - {link}
+    while new:
+        reached |= new
+        new = {x for name in new for x in WELDED[name]} - reached - {link}
+    return set(WELDED) - reached
+
+
+@pytest.mark.parametrize("root", "abcdeg")
+def test_subtrees_of_rerooted_robots_are_the_links_away_from_the_new_root(root):
+    original = welded_robot(lw.joints.Floating()).with_frame("mark", "b", lw.pose((0.1, 0.2, 0.3)))
+    robot = original.with_root(root)
+    q = robot.random_configuration(seed=7, size=2)
+    v, a = np.random.default_rng(7).normal(size=(2, 2, robot.nv))
+    mass = {name: robot.link(name).mass for name in WELDED}
+    centers = {}
+    for name in WELDED:
+        X = robot.pose(q, name)
+        centers[name] = X[:, :3, :3] @ np.asarray(robot.link(name).com) + X[:, :3, 3]
+    for name in [*WELDED, "mark"]:
+        inside = behind("b" if name == "mark" else name, root)
+        total = sum(mass[x] for x in inside)
+        expected = sum(mass[x] * centers[x] for x in inside) / total
+        np.testing.assert_allclose(robot.center_of_mass(q, subtree=name), expected, atol=1e-13, err_msg=name)
+        check(robot, Textbook(robot.tree, q, v, a), q, v, a, subtree=name, relative_to="e", expressed_in="g")
+        near = sum(mass[x] * centers[x] for x in set(WELDED) - inside)
+        whole = (total * robot.center_of_mass(q, subtree=name) + near) / robot.mass
+        np.testing.assert_allclose(robot.center_of_mass(q), whole, atol=1e-13)
+        if name != "mark" and inside == behind(name, "a"):  # the same side as before
+            view = {"subtree": name, "relative_to": name, "expressed_in": name}
+            states = [(x, x.neutral()) for x in (original, robot)]
+            for x, angles in states:
+                angles[x.joint("cd").q_slice], angles[x.joint("be").q_slice] = 0.4, -0.3
+            before, after = (x.center_of_mass(angles, **view) for x, angles in states)
+            np.testing.assert_allclose(after, before, atol=1e-13)
+    np.testing.assert_allclose(robot.center_of_mass(q, subtree=root), robot.center_of_mass(q), atol=1e-15)
+
+
+def test_subtrees_of_a_rerooted_robot_on_a_fixed_base_equal_the_textbooks():
+    robot = welded_robot(lw.joints.Revolute((1.0, 0.0, 0.0))).with_root("g")
+    q, v, a = np.random.default_rng(8).normal(size=(3, 2, robot.nv))
+    book = Textbook(robot.tree, q, v, a)
+    for name in WELDED:
+        check(robot, book, q, v, a, subtree=name)
+    near, far = (robot.center_of_mass(q, subtree=name) for name in ("c", "a"))
+    assert np.abs(near - far).max() > 1e-3
+
+
+@pytest.mark.parametrize("factor", [1.0, 2.0, 10.0, None])
+def test_kernels_with_inertias_of_bodies_equal_the_edited_robot_or_refuse_parts_of_bodies(factor):
+    robot = welded_robot(lw.joints.Revolute((1.0, 0.0, 0.0)))
+    q = np.array([0.3, -0.2, 0.5])
+    inertia = robot.parameters("inertia")["inertia"]
+    # one that is no multiple: a heavier own link
+    value = factor * inertia if factor else robot.with_inertia("a", mass=9.0).parameters("inertia")["inertia"]
+    edited = robot.with_parameters({"inertia": value})
+    for name in "aed":
+        kernel = robot.compile(("center_of_mass", {"subtree": name}), parameters="inertia")
+        np.testing.assert_allclose(kernel(q, inertia=value), edited.center_of_mass(q, subtree=name), atol=1e-14)
+    for name in "bcg":
+        for function in FUNCTIONS:
+            with pytest.raises(ValueError, match=rf"{function}: expected the inertia of link .* as 'inertia:"):
+                robot.compile((function, {"subtree": name}), parameters="inertia")
+        links = robot.compile(("center_of_mass", {"subtree": name}), parameters="inertia:*")
+        values = edited.parameters("inertia:*")
+        np.testing.assert_allclose(links(q, **values), edited.center_of_mass(q, subtree=name), atol=1e-14)
+
+
+def test_kernels_with_inertias_of_bodies_take_parts_of_bodies_without_shared_inertia():
+    """A tool's frame link has no mass, so that the own link has all of the body's inertia."""
+    part = {"mass": 1.0, "inertia": (0.1, 0.1, 0.1)}
+    hinge = lw.joints.Revolute((0.0, 0.0, 1.0))
+    robot = lw.Robot.build(
+        "r",
+        lw.Link("a", **part),
+        lw.Link("flange"),
+        lw.Link("b", com=(1.0, 0.0, 0.0), **part),
+        lw.Joint.of(hinge, name="one", parent="world", child="a"),
+        lw.Joint.of(lw.joints.Fixed(), name="weld", parent="a", child="flange", placement=lw.pose((0.0, 0.5, 0.0))),
+        lw.Joint.of(hinge, name="two", parent="flange", child="b"),
+    )
+    value = robot.with_inertia("b", com=(0.0, 2.0, 0.0)).with_inertia("a", mass=3.0).parameters("inertia")["inertia"]
+    kernel = robot.compile(("center_of_mass", {"subtree": "flange"}), parameters="inertia")
+    edited, q = robot.with_parameters({"inertia": value}), np.zeros(2)
+    np.testing.assert_allclose(kernel(q, inertia=value), (0.0, 2.5, 0.0), atol=1e-14)
+    np.testing.assert_allclose(edited.center_of_mass(q, subtree="flange"), (0.0, 2.5, 0.0), atol=1e-14)
+
+
 def test_centre_of_mass_jacobian_of_a_subtree_has_zero_columns_for_outside_joints():
     robot = shipped("humanoid")
     q = robot.random_configuration(seed=3)

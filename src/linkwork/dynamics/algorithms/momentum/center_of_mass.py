@@ -34,6 +34,7 @@ from linkwork.kinematics.algorithms.forward_kinematics import (
     pose_of_body,
 )
 from linkwork.model.body import WORLD, Body, Frame
+from linkwork.model.composite_body import frames_with_inertias, link_inertia
 from linkwork.model.function_spec import FunctionSpec, Option, Output, frame_options
 from linkwork.model.tree import Tree
 from linkwork.spatial import Inertia, Motion, Pose, Vec3
@@ -146,8 +147,9 @@ class Subtree:
 def part_of(tree: Tree, subtree: str | None, function: str) -> Subtree:
     """Return the whole robot, or the part of it behind a frame: the frame's link and all links behind that.
 
-    Links are behind another if joints or welds connect them to it.  Of a frame fixed to the world it is the whole
-    robot.  Raises ValueError for a part without mass.
+    Links are behind another if joints or welds connect them to it on the side away from the world.  Of a frame fixed
+    to the world it is the whole robot.  Raises ValueError for a part without mass, and for a part of a body whose
+    inertia is set as a whole by the kernel parameter "inertia".
     """
     tree.require_inertias(function)
     root = tree.frame("world" if subtree is None else subtree)
@@ -155,8 +157,8 @@ def part_of(tree: Tree, subtree: str | None, function: str) -> Subtree:
     if whole:
         alone = only_root(tree)
         root = Frame("root", WORLD if alone is None else alone, Pose.identity())
-    link, welded = _welded_part(tree, root)
-    inside = {root.body: _own_inertia(tree, root, welded)}
+    link, welded = (root.name, None) if whole else _welded_part(tree, root)
+    inside = {root.body: _own_inertia(tree, root, welded, function)}
     for i, p, body in tree.outward():
         if p in inside and (p != root.body or welded is None or _parent_link(tree, body) in welded):
             inside[i] = body.inertia
@@ -164,36 +166,77 @@ def part_of(tree: Tree, subtree: str | None, function: str) -> Subtree:
     if is_zero(mass):
         label = f"robot {tree.name!r}" if whole else f"{subtree!r} and the bodies behind it"
         main = next((x.name for x in tree.frames if x.body == root.body and x.is_link and x.fixed_joint is None), None)
-        remedy = f"{main!r} is the link to which {link!r} is welded" if welded and main else "give a link a mass"
+        remedy = (
+            f"{main!r} is the link to which {link!r} is welded"
+            if welded and main not in (None, link)
+            else "give a link a mass"
+        )
         raise ValueError(f"{function}: expected a mass above 0, got {label} without mass; {remedy}")
     return Subtree(root, inside, mass)
 
 
-def _welded_part(tree: Tree, root: Frame) -> tuple[str, frozenset[str] | None]:
-    """Return the link that carries a frame, and the frames welded to it or behind it; None for all of its body."""
-    frames = {frame.name: frame for frame in tree.frames}
-    link = root
-    while not link.is_link and link.welded_to in frames:
-        link = frames[link.welded_to]
-    if link.welded_to is None or link.welded_to not in frames:
-        return link.name, None
-    inside, count = {link.name}, 0
+def _welded_part(tree: Tree, root: Frame) -> tuple[str, frozenset[str | None] | None]:
+    """Return the link that carries a frame, and the frames of its body that are that link or behind it.
+
+    The welds of a body form a tree that begins at the link at which the body's joint is; a part is on the far side of
+    its first link.  The set is None for all of the body.  It has the element None if the body's main link, which is
+    welded to no other link, is in it.
+    """
+    frames = {frame.name: frame for frame in (root, *tree.frames) if frame.body == root.body}
+    chain = _links_to_main(frames, root.name)
+    at_joint = (tree.bodies[root.body].links or ("", ""))[1]
+    path: list[str | None] = _links_to_main(frames, at_joint) if at_joint in frames else [None]
+    name = chain[0] or _link_of(frames, root.name)
+    if chain[0] == path[0]:
+        return name, None
+    if chain[0] not in path:
+        return name, _welded_behind(frames, chain[0])
+    near = _welded_behind(frames, path[path.index(chain[0]) - 1])
+    return name, frozenset({None, *frames}) - near
+
+
+def _link_of(frames: Mapping[str, Frame], name: str) -> str:
+    """Return the name of the link that carries a frame."""
+    while not frames[name].is_link and frames[name].welded_to in frames:
+        name = frames[name].welded_to or name
+    return name
+
+
+def _links_to_main(frames: Mapping[str, Frame], name: str) -> list[str | None]:
+    """Return the link of a frame, the link that this one is welded to, and so on.
+
+    The last element is None, which stands for the body's main link: every link that is welded to no other one.
+    """
+    links: list[str | None] = []
+    carrier: str | None = _link_of(frames, name)
+    while carrier is not None and (on := frames[carrier].welded_to) in frames:
+        links.append(carrier)
+        carrier = None if on is None else _link_of(frames, on)
+    return [*links, None]
+
+
+def _welded_behind(frames: Mapping[str, Frame], link: str | None) -> frozenset[str | None]:
+    """Return a link and all frames that are welded to it, directly or through others, away from the main link."""
+    inside, count = {link}, 0
     while len(inside) > count:  # frames may be listed before the one that they are welded to
         count = len(inside)
-        inside |= {name for name, frame in frames.items() if frame.welded_to in inside}
-    return link.name, frozenset(inside)
+        inside |= {name for name, frame in frames.items() if frame.welded_to is not None and frame.welded_to in inside}
+    return frozenset(inside)
 
 
-def _own_inertia(tree: Tree, root: Frame, welded: Collection[str] | None) -> Inertia:
+def _own_inertia(tree: Tree, root: Frame, welded: Collection[str | None] | None, function: str) -> Inertia:
     """Return the inertia of the links of a root's body that count, about the origin of the body in its axes."""
     if welded is None:
         return tree.fixed_inertia if root.body == WORLD else tree.bodies[root.body].inertia
-    parts = [frame.placement @ frame.inertia for frame in tree.frames if frame.name in welded]
+    has_none = all(f.body == WORLD or f.inertia.is_zero for f in tree.frames)
+    frames = frames_with_inertias(tree.bodies, tree.frames) if has_none else tree.frames
+    links = [f for f in frames if f.body == root.body and f.name in welded]
+    parts = [frame.placement @ link_inertia(frame, function) for frame in links]
     return sum(parts[1:], parts[0])
 
 
 def _parent_link(tree: Tree, body: Body) -> str | None:
-    """Return the name of the link of the parent body at which a body's joint is."""
+    """Return the name of the link of the parent body at which a body's joint is; None for the main link."""
     return next((name for name in body.links or () if tree.frame(name).body == body.parent), None)
 
 
