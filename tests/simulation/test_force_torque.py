@@ -213,6 +213,8 @@ def test_wrenches_measured_in_welds_equal_those_in_resting_joints():
     result = robot.simulate(q, v, parameters=values, **how)
     for name in sensors:
         np.testing.assert_allclose(result.records[name], alone.records[name], rtol=0, atol=1e-9)
+    with pytest.raises(ValueError, match=r"across fixed joint '\w+': expected the inertia of link .*'inertia:"):
+        robot.simulate(q, v, parameters=robot.parameters("inertia"), **how)
 
 
 def test_force_torque_sensors_in_loop_joints_measure_as_in_tree_joints():
