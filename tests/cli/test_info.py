@@ -220,7 +220,7 @@ def test_info_lists_actuators_and_named_configurations(linkwork, monkeypatch):
     lines = linkwork("info", "arm7").out.splitlines()
     rows = {line.split()[0]: line.split() for line in lines if line}
     assert rows["elbow_motor"][1:] == ["motor", "elbow", "100", "-", "-0.8", "..", "0.8"]
-    assert rows["pull"][1:3] == ["motor", "hand"]
+    assert rows["pull"][1:3] == ["motor", "hand"] and " ".join(rows["pull"][3:9]) == "(0, 0, 0, 0, 0, 1)"
     assert rows["home"] == ["home", "elbow", "-1.2", "controls"]
     data = json.loads(linkwork("info", "arm7", "--json").out)
     assert [x["name"] for x in data["actuators"]] == ["elbow_motor", "pull"]

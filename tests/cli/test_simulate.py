@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import importlib.util
 import json
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
 
 import linkwork as lw
+from linkwork.cli.commands import simulate
 
 ARM = """<robot name="arm"><link name="base"/>
 <link name="upper"><inertial><origin xyz="0.2 0 0"/><mass value="1"/><inertia ixx="0.01" iyy="0.01" izz="0.01" ixy="0"
@@ -113,3 +115,15 @@ def test_warnings_of_the_simulate_command_name_options_without_a_line_of_code(li
     assert ".py" not in ran.err and "Warning" not in ran.err and "mode=" not in ran.err
     ran = linkwork("simulate", slider, "--duration", "0.5", "--joint-limit-mode", "held")
     assert ran.code == 0 and "'j'" not in ran.err
+
+
+def test_default_gains_of_computed_torque_on_feet_damp_critically(monkeypatch):
+    """A damping of the user replaces the default."""
+    monkeypatch.setattr(simulate, "_stands", lambda robot, arguments: True)
+    monkeypatch.setattr(simulate, "_mobility", lambda robot, target: np.diag([2.0, 4.0]))
+    monkeypatch.setattr(simulate, "_carried", lambda robot, arguments, target: (np.array([1.0, 0.75]), np.zeros(2)))
+    arguments = SimpleNamespace(kp=None, kd=None, dt=1e-3)
+    kp, kd = simulate._acceleration_gains(None, arguments, np.zeros(2))
+    assert np.allclose(kd, 2.0 * np.sqrt(kp * [2.0, 3.0])) and np.allclose(kp[1] / kp[0], 1.5)
+    arguments.kd = 7.0
+    assert simulate._acceleration_gains(None, arguments, np.zeros(2))[1] == 7.0

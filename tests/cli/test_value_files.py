@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 import linkwork as lw
-from linkwork.cli import states, values
+from linkwork.cli import states, stored_values, values
 
 Q = np.array([0.3, -0.7, 0.9, -0.4, 0.5, 0.6])
 
@@ -198,3 +198,8 @@ def test_tables_of_configurations_of_mechanisms_close_their_loops(files, linkwor
     np.testing.assert_allclose(data["q"], whole, atol=3e-4)
     rounded, closed = (np.abs(fourbar.constraint_error(q)).max() for q in (np.round(whole, 4), np.array(data["q"])))
     assert closed < 1e-9 < 1e-6 < rounded
+
+
+def test_quoted_names_in_the_header_of_a_table_may_have_commas_and_blanks():
+    table = stored_values._cells('"slide, left","lift up"\n1,2\n3,4\n')
+    assert table.header == ["slide, left", "lift up"] and table.rows == [["1", "2"], ["3", "4"]]

@@ -178,6 +178,11 @@ def test_invalid_controllers_sensors_and_functions_of_control_tasks_are_refused(
             ValueError,
             "joints, efforts: expected None with controller=",
         ),
+        (
+            lambda: ControlTask(ARM, lambda rng: 0, lambda q, v, goal: 0, lambda *x: 0, ("elbow",), ("1",)),  # type: ignore[arg-type]
+            ValueError,
+            r"ControlTask: efforts\[0\]: expected a finite number, got '1'",
+        ),
         (lambda: _task(_pd, 7, sensors={"q": imu}), ValueError, "sensors: expected identifiers besides q, v"),
         (lambda: _task(_pd, 7, sensors={"imu": imu}), ValueError, "expected a delay that is a multiple of .* 0.01 s"),
         (lambda: _task(_pd, 7, sensors={"imu": 1}), TypeError, r"sensors\['imu'\]: expected"),

@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from linkwork.geometry import ConeCore, HalfSpaceCore, PolytopeCore
-from linkwork.geometry.cores import bounding_sphere, core_in
+from linkwork.geometry import BoxCore, ConeCore, CylinderCore, HalfSpaceCore, PointCore, PolytopeCore, SegmentCore
+from linkwork.geometry.cores import EXTENTS, bounding_sphere, core_in
 from linkwork.geometry.support_points import support
 from linkwork.geometry.surface_derivatives import surface
 from linkwork.model.random_tree import random_pose
@@ -54,3 +54,16 @@ def test_unbounded_cores_are_refused_and_planes_are_transformed() -> None:
         support(plane, Vec3(0.0, 0.0, 1.0))
     with pytest.raises(TypeError, match="surface: expected a convex core, got 3"):
         surface(3, plane.point, plane.normal)
+
+
+def test_extents_bound_the_support_points_along_the_axes_of_the_world() -> None:
+    """The extents of points, segments and boxes are exact."""
+    X = random_pose(np.random.default_rng(3))
+    cores = PointCore(Vec3(0.3, -0.1, 0.2)), SegmentCore(X.translation, Vec3(0.2, -0.5, 0.1))
+    for core in (*cores, BoxCore(X, Vec3(0.2, 0.5, 0.1)), CylinderCore(X, 0.3, 0.4)):
+        axes = np.eye(3).tolist()
+        ends = [[support(core, Vec3(*(sign * x for x in axis))) for sign in (1.0, -1.0)] for axis in axes]
+        half = [0.5 * (upper - lower).dot(Vec3(*axis)) for (upper, lower), axis in zip(ends, axes, strict=True)]
+        extents = np.array([*EXTENTS[type(core)](core)], dtype=float)
+        assert np.all(extents >= np.array(half, dtype=float) - 1e-14)
+        assert isinstance(core, CylinderCore) or extents == pytest.approx(half, abs=1e-14)

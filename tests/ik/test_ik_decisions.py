@@ -7,9 +7,11 @@ import numpy as np
 import pytest
 
 import linkwork as lw
+from helpers.arms import planar
 from linkwork._util import own_code
 from linkwork.errors import Status
 from linkwork.ik import failure_analysis, impossibility, multiple_solutions, path_ik
+from linkwork.ik.algorithms import sqp
 from linkwork.ik.algorithms.closed_form import axis_geometry as axes
 from linkwork.ik.path_ik import IKPathResult
 from linkwork.ik.reach_bounds import chain_between
@@ -329,3 +331,48 @@ def test_robots_are_redundant_if_more_joints_move_than_errors_count():
     assert redundant(full) and not redundant([[1.0, 0.0, 0.0], [0.0, 0.5, 0.0]])
     assert redundant([[1.0, 0.0, 0.0], [0.0, 0.5, 0.0]], hard=(True, False))
     assert redundant([[1.0, 0.0, 0.0], [0.0, 0.5, 0.0]], tolerances=(0.1, np.inf))
+
+
+def test_angles_of_a_search_are_shifted_by_revolutions_towards_the_reference_within_limits():
+    turn, tree = 2.0 * math.pi, planar((0.4, 0.3))[0].tree
+
+    def shifted(q, near, lower, upper, locked=()):
+        box = SimpleNamespace(indices=[0], lower=[lower, -math.inf], upper=[upper, math.inf])
+        stack = SimpleNamespace(tree=tree, locked_dofs=locked)
+        search = SimpleNamespace(stack=stack, box=box, near=near, units=["rad", "rad"])
+        return [float(x) for x in sqp._Search.nearest_revolution(search, q)]
+
+    assert shifted([0.5, 0.25], [7.0, -7.0], -9.0, 9.0) == pytest.approx([0.5 + turn, 0.25 - turn], abs=1e-12)
+    assert shifted([0.5, 0.25], [7.0, 0.0], -6.0, 6.0) == pytest.approx(
+        [0.5, 0.25], abs=1e-12
+    )  # 0.5 + 2π is beyond the upper limit
+    assert shifted([0.5, 0.25], [-7.0, 0.0], -5.0, 6.0) == pytest.approx(
+        [0.5, 0.25], abs=1e-12
+    )  # 0.5 − 2π is below the lower limit
+    assert shifted([0.5, 0.25], [3.0, 0.0], 3.0, 8.0) == pytest.approx([0.5 + turn, 0.25], abs=1e-12)
+    assert shifted([0.5, 0.25], [7.0, 0.0], -9.0, 9.0, locked=(0,)) == pytest.approx([0.5, 0.25], abs=1e-12)
+
+
+def test_repeated_searches_replace_only_failures_that_have_feasible_configurations():
+    q, diagnostics = np.arange(6.0).reshape(3, 2), np.array([[1.0], [0.0], [0.0]])
+    result = SimpleNamespace(q=q.copy(), errors=np.zeros((3, 1)), diagnostics=diagnostics.copy())
+    calls = []
+
+    def feasible(q, *more):
+        return SimpleNamespace(q=q + 10.0, diagnostics=np.array([[0.0], [1.0]]))
+
+    def nearest(q, *more):
+        calls.append(q.tolist())
+        return SimpleNamespace(q=q + 100.0, errors=np.full((len(q), 1), 0.5), diagnostics=np.ones((len(q), 1)))
+
+    problem = SimpleNamespace(
+        feasibility_kernel=feasible, kernel=nearest, weights=np.ones(1), finite_bounds=(), shapes={"target": (3,)}
+    )
+    inputs = (q, q, np.full((3, 1), 1e-6), {"target": np.zeros((3, 3))}, np.array(9.0))
+    multiple_solutions.restart_from_feasible(problem, result, *inputs)
+    assert calls == [[[14.0, 15.0]]]
+    assert result.q.tolist() == [[0.0, 1.0], [2.0, 3.0], [114.0, 115.0]]
+    assert result.diagnostics.tolist() == [[1.0], [0.0], [1.0]] and result.errors.tolist() == [[0.0], [0.0], [0.5]]
+    problem.feasibility_kernel = lambda q, *more: SimpleNamespace(q=q, diagnostics=np.zeros((len(q), 1)))
+    multiple_solutions.restart_from_feasible(problem, result, *inputs)
+    assert len(calls) == 1, "no search starts without a feasible configuration"

@@ -282,3 +282,12 @@ def test_selfcheck_table_of_exact_values_equals_mpmath() -> None:
         for k in range(3)
     )
     np.testing.assert_allclose(number_checks._values(x, y), exact, rtol=1e-14, atol=0.0)
+
+
+def test_facts_of_the_machine_have_the_settings_of_the_environment(monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in [name for name in os.environ if name.startswith("LINKWORK_")]:
+        monkeypatch.delenv(name)
+    assert selfcheck.machine()["settings"] == "none"
+    monkeypatch.setenv("LINKWORK_THREADS", "2")
+    monkeypatch.setenv("LINKWORK_CACHE", "off")
+    assert selfcheck.machine()["settings"] == "LINKWORK_CACHE=off LINKWORK_THREADS=2"

@@ -11,6 +11,7 @@ from linkwork.motion.cartesian.cartesian_path import _behind
 from linkwork.motion.timing import arc_length_path, jerk_subproblem, limits, path_geometry
 from linkwork.motion.timing.limits import PathConstraints, PathSamples
 from linkwork.motion.timing.timed_path import fastest_speeds
+from linkwork.motion.trajectory.time_scaling import _rates
 
 X0 = lw.pose((0.1, 0.2, 0.3))
 X1 = lw.pose((0.5, -0.1, 0.7), axis=(0.3, 0.4, 0.5), angle=0.8)
@@ -190,3 +191,9 @@ def test_paths_are_appended_where_they_end():
     turned = line(X1 @ lw.pose(axis=(0.0, 0.6, 0.8), angle=0.02), lw.pose((0.9, 0.9, 0.9)))
     refused("append: other: it begins .* 0.02 rad from the end", path.append, turned, tolerance=0.01)
     assert path.append(turned, tolerance=0.03).length > path.length
+
+
+@pytest.mark.parametrize("unit", [1e-7, 1.0, 1e7])
+def test_whether_a_path_is_at_rest_depends_on_the_ratio_of_its_speed_to_the_greatest_speed(unit):
+    first, last = _rates(lambda t, middles: unit * np.maximum(t, 1e-10), np.array([0.0, 0.25, 1.0]))
+    assert np.allclose(unit * first, [np.inf, 4.0]) and np.allclose(unit * last, [4.0, 1.0])

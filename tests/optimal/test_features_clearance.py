@@ -148,6 +148,16 @@ def test_clearance_feature_at_the_first_step_without_a_start_uses_its_configurat
     assert abs(moved[0, 0, 0]) < 1e-9  # the clearance holds it
 
 
+def test_clearances_are_independent_of_the_parameters_of_the_path():
+    joint = lw.Joint.of(lw.joints.Prismatic((1, 0, 0)), name="rail", parent="world", child="mass")
+    mass = lw.Robot.build("mass", lw.Link("mass", mass=1.0), joint).with_collisions("mass", shapes.Sphere(0.1))
+    where = lw.Scene().with_sphere("ball", 0.2, lw.pose((0.0, 0.0, 0.0)))
+    w = PathWindow(mass.tree, [[0.5]], [TAU], parameters={"duration": [TAU], "length": [0.7, 0.2]})
+    rows = Clearance(scene=where, near=np.inf).bind(mass, w).jacobian(w, ())
+    assert np.allclose([*map(float, rows.values)], [-0.2]) and np.allclose(np.array(rows.rows[0], float), [[-1.0]])
+    assert np.array_equal(rows.parameters, np.zeros((1, 3)))
+
+
 def test_target_of_a_clearance_feature_may_be_a_scene():
     (robot, _), where = arm(), scene()
     feature = Clearance(scene=where, near=np.inf).bind(robot, PathWindow(robot.tree, [[0.0] * 7], [TAU]))

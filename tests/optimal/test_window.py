@@ -202,3 +202,15 @@ def test_torques_of_selected_joints_have_the_rows_of_the_full_jacobian():
     assert selected.rows == [[block[k] for k in indices] for block in whole.rows]
     assert selected.parameters == [whole.parameters[k] for k in indices]
     assert any(x for block in selected.rows for row in block for x in row)
+
+
+def test_times_of_earlier_configurations_have_the_derivatives_of_the_steps_between_them():
+    """One parameter is the length of the latest step, the other one shifts all times."""
+    tree = random_tree(np.random.default_rng(0), 1)
+    path = path_of(tree, np.random.default_rng(1), 3)
+    parameters, rates = {"length": [0.1, 0.7]}, [{0: 1.0}, {}, {1: 1.0}]
+    w = PathWindow(tree, path[:2], [0.1, 0.2], 0.8, parameters=parameters, rates=rates)
+    before = w.earlier(1, 0)
+    assert before.time == 0.8 - 0.1
+    assert np.allclose(before.derived(lambda at: [at.time], 0).parameters, [[-1.0, 1.0]])
+    assert np.allclose(w.derived(lambda at: [at.time], 1).parameters, [[0.0, 1.0]])

@@ -126,3 +126,11 @@ def test_nodes_near_several_ends_belong_to_the_nearest_end():
     self = SimpleNamespace(_connect=lambda q: near[int(q[0])])
     result, checked = RoadmapGraph._connect_all(self, np.array([[0.0], [1.0]]))
     assert checked == 6 and result == {3: (1.5, 1), 5: (1.0, 0), 8: (0.25, 1)}
+
+
+def test_paths_begin_at_every_node_that_no_shorter_path_reaches():
+    """An edge of length zero between two nodes at which paths may begin is in no shortest path."""
+    search = ShortestLengths(3, np.array([[0, 1], [1, 2]]))
+    begin, lengths = np.array([0.5, 0.5, np.inf]), np.array([0.0, 0.25])
+    result = search.distances(begin, lengths)
+    assert result.tolist() == [0.5, 0.5, 0.75] and search.last_edges(begin, result, lengths).tolist() == [-1, -1, 1]

@@ -326,3 +326,9 @@ def test_invalid_joints_are_refused() -> None:
         lw.Joint.of(lw.joints.Floating(), name="x", lower=[1.0, 2.0])
     with pytest.raises(ValueError, match="joint 'joint': effort: expected a number, non-negative"):
         lw.Joint.of(lw.joints.Revolute((1, 0, 0)), effort=-1.0)
+
+
+@pytest.mark.parametrize("argument", ["placement", "rotor"])
+def test_invalid_placements_of_a_joint_and_of_its_rotor_are_refused(argument: str) -> None:
+    with pytest.raises(ValueError, match=rf"Joint\.of: joint 'elbow': {argument}: expected a pose, .*, got 'up'"):
+        lw.Joint.of(lw.joints.Revolute("z"), name="elbow", **{argument: "up"})  # type: ignore[arg-type]

@@ -211,3 +211,16 @@ def test_controller_with_a_state_returns_forces_and_the_next_state() -> None:
         command_form(setup)
     setup.controller = lambda t, q, v, z: ([*([0.0] * 6), 2.5 + 0.0 * t], z)
     assert command_form(setup).constants == (0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 2.5) and not command_form(setup).servos
+
+
+def test_material_without_arguments_neither_rebounds_nor_yields():
+    material = ContactMaterial()
+    assert (material.restitution, material.stiffness, material.dissipation) == (0.0, None, 0.0)
+    assert ContactMaterial(restitution=0.5).beside(material).restitution == 0.0
+
+
+@pytest.mark.parametrize("normal", [(0.0, 0.0, 1.0), (0.0, 1.0, 0.0), (-1.0, 0.0, -0.0), (-0.0, 0.0, -2.0)])
+def test_axes_of_a_horizontal_or_vertical_ground_have_no_negative_zeros(normal):
+    axes = np.array(ContactGround("arm", normal=normal).axes())
+    assert np.array_equal(axes @ axes.T, np.eye(3)) and not np.signbit(axes[axes == 0.0]).any()
+    assert np.linalg.det(axes) == 1.0

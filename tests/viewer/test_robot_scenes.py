@@ -203,6 +203,16 @@ def test_missing_mesh_files_are_drawn_as_placeholders(tmp_path):
     assert len(document.notes) == 1 and "was not found" in document.notes[0]
 
 
+@pytest.mark.parametrize(("count", "end"), [(5, "'4.stl', '5.stl'; "), (6, "'4.stl', '5.stl', ...; ")])
+def test_warning_of_missing_mesh_files_names_at_most_five(tmp_path, count, end):
+    visuals = "".join(f'<visual><geometry><mesh filename="{k + 1}.stl"/></geometry></visual>' for k in range(count))
+    file = tmp_path / "r.urdf"
+    file.write_text(f'<robot name="r"><link name="a">{visuals}</link></robot>', encoding="utf-8")
+    with pytest.warns(errors.PictureWarning) as warned:
+        robot_document(lw.load(file, inertia="ignore"))
+    assert end in str(warned[0].message)
+
+
 def example_robots():
     try:
         paths = importlib.metadata.files("example-robot-data") or []

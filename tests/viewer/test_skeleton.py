@@ -251,16 +251,16 @@ def test_disc_of_a_cam_has_the_path_of_its_follower_as_contour():
     slide = lw.Joint.of(
         lw.joints.Prismatic((0.0, 0.6, 0.8)), name="lift", parent="world", child="rod", placement=(0.1, 0.05, 0.02)
     )
-    robot = lw.Robot.build("cam", lw.Link("disc"), lw.Link("rod"), turn_of("disc", (0.1, 0.0, 0.0), "x"), slide)
+    robot = lw.Robot.build("cam", lw.Link("disc"), lw.Link("rod"), turn_of("disc", (0.1, 0.02, -0.01), "x"), slide)
     robot = robot.with_constraints(lw.constraints.CurveCoupling("lift", "turn disc", lift, unit="m"))
     for angle in 2.0 * np.pi * np.array([0, 7, 30, 71]) / 120:
         q = robot.configuration({"turn disc": angle, "lift": lift(angle)})
         contour = drawn_solids(robot_document(robot, q), 0)[0][0]
         origin = robot.pose(q, "rod")[:3, 3]
-        radii, offsets = np.linalg.norm(contour[:, 1:], axis=1), np.abs(contour[:, 0] - 0.1)
+        radii, offsets = np.linalg.norm(contour[:, 1:] - (0.02, -0.01), axis=1), np.abs(contour[:, 0] - 0.1)
         assert np.ptp(offsets) < 1e-7 and 0.0 < offsets.max() < 0.005  # two faces, of a thin plate
         assert np.linalg.norm(contour[:, 1:] - origin[1:], axis=1).min() < 1e-7
-        assert radii[radii > 1e-6].min() >= np.hypot(0.05, 0.02) - 1e-7
+        assert radii[radii > 1e-6].min() >= np.hypot(0.03, 0.03) - 1e-7
 
 
 def test_disc_of_a_cam_has_the_path_of_the_tip_of_its_lever_as_contour():

@@ -41,6 +41,14 @@ class Named(NamedTuple):
 
 
 @dataclass(frozen=True)
+class Pair:
+    """Nested argument."""
+
+    first: Any
+    second: Any
+
+
+@dataclass(frozen=True)
 class Half(CustomDerivative):
     """Rule of the user, which is code."""
 
@@ -161,6 +169,9 @@ def test_loading_a_kernel_file_imports_no_classes(monkeypatch: pytest.MonkeyPatc
     monkeypatch.setattr(sys.modules[__name__], "Named", NamedTuple("Named", [("first", Any)]))
     with pytest.raises(DamagedBytesError, match=r"with the fields first, second, got first"):
         kernel_of_bytes(data)
+    assert kernel_file._class_of((__name__, "Pair"), ("first", "second")) is Pair
+    with pytest.raises(kernel_file._NotImportedError, match=r"with the fields first, third, got first, second"):
+        kernel_file._class_of((__name__, "Pair"), ("first", "third"))
 
 
 def sealed(values: Any) -> bytes:

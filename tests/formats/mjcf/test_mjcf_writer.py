@@ -2,6 +2,7 @@
 
 from dataclasses import replace
 from pathlib import Path
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -9,6 +10,7 @@ import pytest
 import linkwork as lw
 from linkwork import joints, robots
 from linkwork.errors import ModelError
+from linkwork.formats.mjcf.writing.joint_elements import JointMap, _Sample
 from linkwork.formats.mjcf.writing.mjcf_writer import mjcf_text
 from linkwork.model.collision_pairs import collision_pairs
 from linkwork.model.description import NamedState
@@ -239,3 +241,9 @@ def test_links_fixed_to_other_frames_are_written_to_mjcf_with_their_mass(tmp_pat
     again, q = lw.load(tmp_path / "arm.xml"), loaded.random_configuration(seed=0)
     assert again.mass == pytest.approx(loaded.mass, abs=1e-12)
     np.testing.assert_allclose(again.pose(q, "load"), loaded.pose(q, "load"), atol=1e-12)
+
+
+@pytest.mark.parametrize(("ratio", "expected"), [(1.0, [2.0]), (1.5, None)])
+def test_motors_have_gears_in_mjcf_only_if_they_are_equal_in_all_configurations(ratio, expected):
+    samples = [_Sample([], [], np.array([[x]])) for x in (1.0, ratio)]
+    assert JointMap.gears(SimpleNamespace(_samples=samples), [2.0]) == expected
