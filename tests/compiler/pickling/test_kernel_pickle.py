@@ -10,6 +10,7 @@ import sys
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -18,6 +19,7 @@ import pytest
 import linkwork as lw
 from linkwork.compiler.backend import Backend
 from linkwork.compiler.pickling import kernel_pickle
+from linkwork.compiler.pickling.byte_stream import compressed
 from linkwork.compiler.pickling.kernel_pickle import packed
 from linkwork.compiler.pickling.program_bytes import read_values, write_values
 from linkwork.compiler.program import Program
@@ -273,3 +275,16 @@ def test_programs_with_every_operation_are_equal_after_writing_and_reading() -> 
         assert isinstance(again, Program) and again == program and content(again) == content(program)
         count += 1
     assert count > 30
+
+
+def test_program_of_an_unpickled_kernel_is_read_when_it_is_needed() -> None:
+    data, objects = write_values([[0.5, "x"]])
+    for body in (compressed(data), b"damaged"):
+        content: Any = SimpleNamespace(body=body, objects=objects)
+        remade = kernel_pickle._Remade(content, {"kind": kernel_pickle._PROGRAM, "name": "half"})
+        if body == b"damaged":
+            with pytest.raises(ValueError, match="pickle of kernel 'half': its bytes are damaged"):
+                remade.trace()
+        else:
+            program: Any = remade.trace()
+            assert program == [0.5, "x"]
