@@ -346,7 +346,7 @@ def test_invalid_arguments_of_workspace_maps_are_refused(arm, tmp_path):
     (tmp_path / "map.npz.chunks").mkdir()
     (tmp_path / "map.npz.chunks" / "notes.txt").write_text("mine")
     for overwrite in (False, True):
-        with pytest.raises(ValueError, match="is not a chunk of a map|with other files"):
+        with pytest.raises(ValueError, match=r"is not a chunk of a map|with other files"):
             arm.workspace_map("hand", samples=1000, path=tmp_path / "map.npz", overwrite=overwrite)
     assert (tmp_path / "map.npz.chunks" / "notes.txt").read_text() == "mine"
 
