@@ -120,8 +120,9 @@ def test_warnings_of_the_simulate_command_name_options_without_a_line_of_code(li
 def test_default_gains_of_computed_torque_on_feet_damp_critically(monkeypatch):
     """A damping of the user replaces the default."""
     monkeypatch.setattr(simulate, "_stands", lambda robot, arguments: True)
-    monkeypatch.setattr(simulate, "_mobility", lambda robot, target: np.diag([2.0, 4.0]))
-    monkeypatch.setattr(simulate, "_carried", lambda robot, arguments, target: (np.array([1.0, 0.75]), np.zeros(2)))
+    monkeypatch.setattr(simulate, "_velocities", lambda robot: (np.arange(2), np.arange(0)))
+    monkeypatch.setattr(simulate, "_inverse_mass_matrix", lambda robot, target: np.diag([2.0, 4.0]))
+    monkeypatch.setattr(simulate, "_carried", lambda *arguments: (np.array([1.0, 0.75]), np.zeros(2)))
     arguments = SimpleNamespace(kp=None, kd=None, dt=1e-3)
     kp, kd = simulate._acceleration_gains(None, arguments, np.zeros(2))
     assert np.allclose(kd, 2.0 * np.sqrt(kp * [2.0, 3.0])) and np.allclose(kp[1] / kp[0], 1.5)

@@ -6,6 +6,7 @@ import shutil
 import numpy as np
 import pytest
 
+from helpers.stored_maps import IDENTITY
 from linkwork.workspace.chunk_ledger import checked_counts
 from linkwork.workspace.map_files import _FORMAT, CHUNK, _content, _decompressed, _digest, read_map, read_store
 from linkwork.workspace.voxel_counts import FIELDS
@@ -13,21 +14,6 @@ from linkwork.workspace.voxel_counts import FIELDS
 CELLS = np.array([[-4, 7, 1], [2, -3, 9], [5, 6, -8]], dtype=np.int32)
 KINDS = {"cells": (np.dtype(np.int32), (3,)), "shares": (np.dtype(np.float64), ())}
 SHARES = np.array([0.25, -1.5, 3.0])
-IDENTITY = {
-    "version": 1,
-    "robot": "arm",
-    "fingerprint": "f",
-    "frame": "hand",
-    "relative_to": "world",
-    "samples": 40,
-    "seed": 3,
-    "voxel_size": 0.5,
-    "approach_axis": "-x",
-    "part": "angular",
-    "collision": True,
-    "margin": 0.0,
-    "manipulability_unit": 0.25,
-}
 
 
 def write_array(store, name, array, **change):

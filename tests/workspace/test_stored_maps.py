@@ -3,26 +3,12 @@
 import numpy as np
 import pytest
 
+from helpers.stored_maps import IDENTITY
 from linkwork.workspace import WorkspaceMap, map_files
 from linkwork.workspace.voxel_counts import FIELDS, SparseCounts
 
 CELLS = np.array([[-1, 2, 0], [0, -1, 5], [3, 0, 1]], dtype=np.int32)
 FREE = np.array([4, 7, 2])
-IDENTITY = {
-    "version": 1,
-    "robot": "arm",
-    "fingerprint": "f",
-    "frame": "hand",
-    "relative_to": "world",
-    "samples": 40,
-    "seed": 3,
-    "voxel_size": 0.5,
-    "approach_axis": "-x",
-    "part": "angular",
-    "collision": True,
-    "margin": 0.0,
-    "manipulability_unit": 0.25,
-}
 
 
 def small_map(cells=CELLS, **identity):

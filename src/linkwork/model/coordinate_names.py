@@ -164,10 +164,10 @@ def named_positions(tree: Tree, name: str) -> list[float]:
 
     Raises UnknownNameError.
     """
-    states = {state.name: dict(state.q) for state in tree.named_configurations}
+    states = {state.name: state for state in tree.named_configurations}
     if name not in states:
         remedy = "Robot.with_named_configuration and with_srdf_document add some; joints have values in a dict"
         remedy = f"{nearest(name, states)}; {remedy}" if states else f"the robot has none; {remedy}"
         raise UnknownNameError("named configuration", name, states, remedy)
-    stated = states[name]
+    stated = dict(states[name].q)
     return [x for _, body in tree.stacked() for x in stated.get(body.joint_name) or body.call_joint("zero")]

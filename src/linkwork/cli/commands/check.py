@@ -79,17 +79,17 @@ def _checked(arguments: argparse.Namespace, file: str, terminal: Terminal) -> tu
     result = _mobility(robot)
     beyond = _beyond_limits(robot, result.q) if result.assembled else []
     model = (with_meshes(robot, arguments) if arguments.meshes else robot).check_model()
+    findings = _with_repairs(model, robot)
     beside = compared_with_libraries(robot, arguments)
     data: dict[str, Any] = {}
     if arguments.json:
         about = {"file": robot.tree.source, "floating_base": floats(robot)}
         repairs = [issue_data(issue) for issue in robot.report.warnings]
         data = {**about, **mobility_data(result), "beyond_limits": beyond, "repairs": repairs}
-        data |= {"model": _with_repairs(model, robot).as_dict()}
-        data |= {"beside": [comparison.as_dict() for comparison in beside]}
+        data |= {"model": findings.as_dict(), "beside": [comparison.as_dict() for comparison in beside]}
     else:
         columns = columns_of(terminal.out)
-        terminal.out.lines([*_text(robot, result, beyond, columns), "", *_with_repairs(model, robot).lines(columns)])
+        terminal.out.lines([*_text(robot, result, beyond, columns), "", *findings.lines(columns)])
         for comparison in beside:
             terminal.out.lines(["", *comparison.lines(columns)])
     is_odd = model.errors or (arguments.strict and model.warnings)

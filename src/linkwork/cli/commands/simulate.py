@@ -191,9 +191,9 @@ def _pd_gains(robot: Robot, arguments: argparse.Namespace, target: np.ndarray) -
     Default gains are critically damped, for steps of dt that resolve them.  Friction, and the weight on contact points
     at the target, hold joints at a small distance.
     """
-    mobility = _mobility(robot, target)
-    m, friction = 1.0 / mobility.diagonal(), _dry_friction(robot)[_velocities(robot)[0]]
-    carried, load = _carried(robot, arguments, target)
+    M_inverse, (acting, _) = _inverse_mass_matrix(robot, target), _velocities(robot)
+    m, friction = 1.0 / M_inverse.diagonal()[acting], _dry_friction(robot)[acting]
+    carried, load = _carried(robot, arguments, target, M_inverse)
     needed = np.max([_BANDWIDTH**2 * carried, friction / _REST_ERROR, np.abs(load) / _WEIGHT_ERROR], axis=0)
     stiff = np.minimum(needed, m / (4.0 * arguments.dt**2))
     kp = stiff if arguments.kp is None else np.full(len(m), arguments.kp)
@@ -208,8 +208,9 @@ def _acceleration_gains(robot: Robot, arguments: argparse.Namespace, target: np.
     """
     if arguments.kp is not None or not _stands(robot, arguments):
         return _BANDWIDTH**2 if arguments.kp is None else arguments.kp, arguments.kd
-    mobility = _mobility(robot, target)
-    carried, load = _carried(robot, arguments, target)
+    M_inverse, (acting, _) = _inverse_mass_matrix(robot, target), _velocities(robot)
+    mobility = M_inverse[np.ix_(acting, acting)]
+    carried, load = _carried(robot, arguments, target, M_inverse)
     heavier = carried * mobility.diagonal()
     needed = np.maximum(_BANDWIDTH**2 * heavier, np.abs(mobility @ load) / _WEIGHT_ERROR)
     kp = np.minimum(needed, 1.0 / (4.0 * arguments.dt**2))
@@ -228,26 +229,22 @@ def _stands(robot: Robot, arguments: argparse.Namespace) -> bool:
     return bool(arguments.contacts) and len(_velocities(robot)[1]) > 0
 
 
-def _mobility(robot: Robot, target: np.ndarray) -> np.ndarray:
-    """Return the rows and columns of the inverse mass matrix of the actuated velocities, with armatures."""
-    acting, _ = _velocities(robot)
-    result: np.ndarray = _inverse_mass_matrix(robot, target)[np.ix_(acting, acting)]
-    return result
-
-
 def _inverse_mass_matrix(robot: Robot, q: np.ndarray) -> np.ndarray:
+    """Return the inverse of the mass matrix (nv, nv), with armatures."""
     M_inverse = np.array(Robot.functions["mass_matrix_inverse"].compute(robot.tree, q.tolist(), passive=True))
     return M_inverse.astype(float).reshape(robot.nv, robot.nv)
 
 
-def _carried(robot: Robot, arguments: argparse.Namespace, target: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+def _carried(
+    robot: Robot, arguments: argparse.Namespace, target: np.ndarray, M_inverse: np.ndarray
+) -> tuple[np.ndarray, np.ndarray]:
     """Return the inertia [kg·m², kg] and the static force [N·m, N] of each actuated velocity, with contacts at rest.
 
     The contact points that are near the lowest one at the target carry the weight of what no actuator moves, by contact
     forces λ of least squares.  Forces are g − Jᵀλ; inertias are those with these points at rest.  Without contacts, or
     if actuators move everything, they are the inertias of joints with all others free, and the forces are 0.
     """
-    M_inverse, (acting, free) = _inverse_mass_matrix(robot, target), _velocities(robot)
+    acting, free = _velocities(robot)
     mobility = M_inverse.diagonal()[acting]
     if not _stands(robot, arguments):
         return 1.0 / mobility, np.zeros(len(acting))

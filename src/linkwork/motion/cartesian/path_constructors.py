@@ -11,6 +11,7 @@ from numpy.typing import ArrayLike
 
 from linkwork._util.checked_arguments import public
 from linkwork._util.messages import nearest
+from linkwork.joints.axis import coordinate_axis
 from linkwork.kernels.array_arguments import real_array
 from linkwork.motion.cartesian.cartesian_path import CartesianPath
 from linkwork.motion.cartesian.path_segments import (
@@ -37,7 +38,6 @@ _ORIENTATIONS = ("decoupled", "screw")
 _BOUNDARIES = ("natural", "clamped", "periodic")
 _SAME = 1e-9  # [m, rad] poses that are nearer count as equal
 _LEVEL = 1e-9  # relative: a thinner triangle of three points determines no circle
-_AXES = {"x": (1.0, 0.0, 0.0), "y": (0.0, 1.0, 0.0), "z": (0.0, 0.0, 1.0)}
 
 
 @public
@@ -104,7 +104,7 @@ def arc(
         end = start[0] if last.shape == (3,) else checked_pose(last, f"{caller}: X1")
     elif all(x is not None for x in by_center) and all(x is None for x in by_points):
         middle = _position(caller, "center", center)
-        along = _position(caller, "axis", _AXES.get(axis, axis) if isinstance(axis, str) else axis)
+        along = _position(caller, "axis", coordinate_axis(axis))
         length = float(np.linalg.norm(along))
         turn = np.asarray(real_array(f"{caller}: angle: expected an angle [rad]", angle), dtype=float)
         if not length > 0.0 or turn.ndim or not np.isfinite(turn) or not turn:

@@ -217,12 +217,11 @@ def _carrier(caller: str, robot: Any, first: Any, second: Any, t: float) -> Any:
                 f"{caller}: others: both motions hold a {frame.name!r} at {t:.6g} s, at different poses or with "
                 "different shapes; rename one of them in with_attached"
             )
-    for name in known:  # of the robot of both motions: one of them may have released it
-        if any(name not in {frame.name for frame in tree.frames} for tree in (of_a, of_b)):
-            frames.pop(name, None)
-    released = {
-        pair for pair in base.disabled_collisions if any(pair not in tree.disabled_collisions for tree in (of_a, of_b))
-    }
+    # what the robot of both motions holds, and one of them has released
+    in_both = {frame.name for frame in of_a.frames} & {frame.name for frame in of_b.frames}
+    for name in known.keys() - in_both:
+        frames.pop(name, None)
+    released = {*base.disabled_collisions} - ({*of_a.disabled_collisions} & {*of_b.disabled_collisions})
     pairs = dict.fromkeys((*of_a.disabled_collisions, *of_b.disabled_collisions))
     merged = replace(
         of_a,
