@@ -1,0 +1,1 @@
+"""Results of calls in general position, compared with recorded numbers."""
