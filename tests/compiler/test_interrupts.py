@@ -64,7 +64,8 @@ def interrupted(call, out):
 def printed(code: str, samples: int = 3_000_000) -> list[str]:
     folder = os.path.dirname(os.path.dirname(__file__))
     program = COMMON.replace("N,", f"{samples},") + textwrap.dedent(code)
-    ran = subprocess.run([sys.executable, "-c", program], cwd=folder, capture_output=True, text=True, check=False)
+    command = [sys.executable, "-W", "ignore:This process:DeprecationWarning", "-c", program]  # of a fork with threads
+    ran = subprocess.run(command, cwd=folder, capture_output=True, text=True, check=False)
     assert (ran.returncode, ran.stderr) == (0, ""), ran.stderr
     return ran.stdout.splitlines()
 
