@@ -229,9 +229,11 @@ class PairSelection:
 def select_pairs(
     tree: Tree, caller: str, scene: Any, pairs: Iterable[tuple[str, str]] | str | None, link: str | None
 ) -> PairSelection:
-    """Return the pairs of shapes to evaluate: all, those named in ``pairs``, those of a group, or those of one link.
+    """Return the pairs of shapes to evaluate: all pairs, or those that ``pairs`` or ``link`` selects.
 
-    Without a scene there are no obstacles.  Raises ValueError, TypeError, UnknownNameError.
+    ``pairs`` are pairs of names, "self" for the robot's own pairs, or "scene" for pairs with obstacles; ``link``
+    selects the pairs of one link. Without a scene there are no obstacles. Raises ValueError, TypeError,
+    UnknownNameError.
     """
     if scene is not None and not isinstance(scene, Scene):
         remedy = "; linkwork.load_scene(path) reads a file" if isinstance(scene, (str, os.PathLike)) else ""

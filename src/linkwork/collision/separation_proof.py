@@ -143,7 +143,10 @@ def never_touch(tree: Tree, a: str, b: str, nearest: np.ndarray, max_boxes: int 
 
 
 def _coordinate_body(tree: Tree, i: int) -> int:
-    """Return the body whose joint has the coordinate that moves body i: its coupling's, or its own."""
+    """Return the index of the body whose joint has the coordinate that moves body i.
+
+    It is i, or for a coupled joint the body of the joint that it follows.
+    """
     coupling = tree.bodies[i].coupling
     return i if coupling is None else tree.joint_index(coupling.joint)
 

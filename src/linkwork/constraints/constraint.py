@@ -230,14 +230,20 @@ def with_names(name: str, names: Mapping[str, str]) -> str:
 
 
 def renames(references: References, names: Mapping[str, str], joints: Mapping[str, str]) -> dict[str, str]:
-    """Return the new name of each reference that changes: ``names`` are of all but joints."""
+    """Return a dict from old to new names of those references that change.
+
+    ``names`` has the new names of frames, points and directions, and ``joints`` those of joints.
+    """
     new = {x: with_names(x, names) for x in (*references.frames, *references.points, *references.directions)}
     new |= {x: joints[x] for x in references.joints if x in joints}
     return {x: y for x, y in new.items() if x != y}
 
 
 def renamed_fields(item: Any, changes: Mapping[str, str]) -> dict[str, Any]:
-    """Return the fields of a dataclass that name something, with the new names."""
+    """Return the dataclass fields with names that change, with their new values.
+
+    ``changes`` has the new name of each old name.
+    """
     values = {f.name: getattr(item, f.name) for f in fields(item) if f.init and f.name not in _NOT_NAMES}
     renamed = {key: _renamed(x, changes) for key, x in values.items()}
     return {key: x for key, x in renamed.items() if x is not values[key]}

@@ -88,7 +88,7 @@ class _Trial:
         return self.robot._kinematic_state(q, v, time)
 
     def value(self, q: Any, v: Any, time: float) -> np.ndarray:
-        """Return the error of a holonomic constraint, or the velocity of another one, on floats."""
+        """Return the constraint's rows on floats: the error if it is holonomic, else the constrained velocity."""
         state = self.state(q, v, time)
         return _floats(self.constraint.error(state) if self.constraint.holonomic else self.constraint.velocity(state))
 
@@ -118,7 +118,7 @@ class _Trial:
         return vanishing_point(self.errors(time), self.bare.integrate, q, self.bare.nv)
 
     def shifted(self, q: Any, v: Any, time: float) -> tuple[Any, Any, float, float]:
-        """Return the configurations after and before motion at velocity v for h, and the times t + h and t − h."""
+        """Return q ⊕ h v, q ⊖ h v, time + h and time − h, with the step h of finite differences."""
         h = _STEP
         return self.bare.integrate(q, h * v), self.bare.integrate(q, -h * v), time + h, time - h
 

@@ -148,10 +148,10 @@ class Curve(metaclass=WithForeignNames):
     ) -> Self:
         """Return a curve of quintics through samples of a smooth function: data that files can contain.
 
-        At samples between ``start`` and ``end``, which include both, the curve has the value, f′ and f″ of the
-        function.  Segments are halved until they differ from the function by at most ``tolerance`` [rad, m] at nine
-        points of each.  A ``periodic`` curve repeats itself before and after them.  Raises ValueError if 4096 segments
-        do not suffice, and for values that are not finite.
+        The samples are equidistant and include ``start`` and ``end``. There the curve has the value, f′ and f″ of the
+        function. Segments are halved until the error is at most ``tolerance`` [rad, m] at nine points of each segment.
+        A ``periodic`` curve repeats itself with the period end − start. Raises ValueError if 4096 segments do not
+        suffice, and for values that are not finite.
         """
         name = "Curve.sampled"
         start, end = read_number(name, "start", start), read_number(name, "end", end)
@@ -222,7 +222,10 @@ class Curve(metaclass=WithForeignNames):
 
     @cached_property
     def _segments(self) -> tuple[list[float], list[int], np.ndarray]:
-        """Inner boundaries of the segments, coefficients that occur, and a table of x₀, ℓ and these coefficients."""
+        """Inner boundaries of the segments, the indices of the coefficients that are not zero everywhere, and a table.
+
+        The table has a row for each segment: its start x₀, its length ℓ, and these coefficients.
+        """
         x, y = self.x, self.y
         if self.motion == "spline":
             slopes = self.slopes or _spline_slopes(x, y, self.periodic)
@@ -242,7 +245,10 @@ class Curve(metaclass=WithForeignNames):
         return edges, columns, full[:, [0, 1, *(2 + k for k in columns)]]
 
     def _between(self, k: int, slopes: Sequence[float]) -> list[float]:
-        """Return the row of the cubic, or quintic, with these slopes at both ends of a segment."""
+        """Return x₀, ℓ and the polynomial coefficients of segment k, with these ``slopes`` at its ends.
+
+        The segment is a cubic, or a quintic if the curve has curvatures; x₀ is its start and ℓ its length.
+        """
         length = self.x[k + 1] - self.x[k]
         y, rise = self.y[k], self.y[k + 1] - self.y[k]
         u, w = slopes[k] * length, slopes[k + 1] * length
@@ -254,7 +260,10 @@ class Curve(metaclass=WithForeignNames):
         return [self.x[k], length, y, u, a, c3, c4, c5]
 
     def _law(self, k: int, motion: str) -> list[float]:
-        """Return the row of a motion law on a segment."""
+        """Return x₀, ℓ and the coefficients of segment k with a motion law such as "cycloidal".
+
+        x₀ is the start and ℓ the length of the segment; the module's docstring has the formula.
+        """
         length, y, rise = self.x[k + 1] - self.x[k], self.y[k], self.y[k + 1] - self.y[k]
         if motion != "geneva":
             first, *more = (rise * c for c in _LAWS[motion])

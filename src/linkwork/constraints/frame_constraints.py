@@ -27,12 +27,12 @@ _XYZ = ("x", "y", "z")
 class Weld(Constraint):
     """Weld of two frames: frame M has the constant pose X_FM = ``pose`` in frame F.
 
-    An example is a foot that sticks to the ground.  The six rows are the twist of M relative to F, in coordinates of
-    M, as for a loop closed by a fixed joint.  The constraint forces are the wrench (moment; force) on M in these
-    coordinates [N·m, N].  The error is (rotation vector; translation) from ``pose`` to X_FM.  The length of the
-    rotation vector is the angle, so only the pose is a zero.
+    An example is a foot that sticks to the ground. The six rows are the twist of M relative to F, in coordinates of M,
+    as for a loop closed by a fixed joint. The constraint forces are the wrench (moment; force) on M in these
+    coordinates [N·m, N]. The error is (rotation vector; translation) from ``pose`` to X_FM. It is zero only at X_FM =
+    ``pose``, since the length of the rotation vector is the angle.
 
-    M is ``frame`` and F is ``other``, by default the world.  ``name`` is the constraint's name, by default composed of
+    M is ``frame`` and F is ``other``, by default the world. ``name`` is the constraint's name, by default composed of
     the names of its parts.
     """
 
@@ -283,10 +283,10 @@ class Angle(_OfDirections):
         return [(math.cos(self.angle) - a.dot(b)) * (1.0 / math.sin(self.angle))]
 
     def rates(self, state: Kinematics) -> Rates:
-        """Return the Jacobian row and bias of the constraint between a direction a of A and a direction b of B.
+        """Return the Jacobian row and bias of the constraint on direction a of frame A and direction b of frame B.
 
-        In the axes of frame B, which in a state has the angular velocity ω relative to frame A, ȧ = a × ω. So the rate
-        of −a·b is ω·(a × b).
+        ``state`` gives the angular velocity ω of B relative to A. In the axes of B, ȧ = a × ω, so the rate of −a·b is
+        ω·(a × b).
         """
         between, a, b = self._between(state)
         share = 1.0 / math.sin(self.angle)

@@ -303,7 +303,11 @@ class OfFunction(OfUserFunctions, Constraint):
 
 
 def _answer_sizes(state: Kinematics, method: str, *names: str) -> list[list[Any]]:
-    """Return the squared change of each result of a query per unit of each velocity (nv), without cancellation."""
+    """Return an upper bound on the squared elements of the Jacobian of a query's results, as rows of nv elements.
+
+    The bound is computed from squared lengths of vectors, so no terms cancel. ``method`` is the query, such as "pose",
+    and ``names`` are its arguments.
+    """
     if method == "time":
         return [[0.0] * state.nv]
     if method in ("q", "v"):
@@ -327,7 +331,10 @@ def _answer_sizes(state: Kinematics, method: str, *names: str) -> list[list[Any]
 
 
 def _translated(known: tuple[tuple[str, str], ...], names: Mapping[str, str]) -> tuple[tuple[str, str], ...]:
-    """Return pairs of a name in a function and in the robot after the robot's names have changed."""
+    """Return the pairs (name in the user's function, name in the robot) after a renaming of the robot.
+
+    ``known`` are the pairs before it, and ``names`` has the new name of each renamed object.
+    """
     before = dict(known)
     after = {name: with_names(name_in_robot, names) for name, name_in_robot in before.items()}
     return tuple(sorted((after | {x: y for x, y in names.items() if x not in before}).items()))

@@ -56,9 +56,9 @@ def along(between: RelativeMotion, lines: Iterable[VelocityLine]) -> Rates:
 
 
 def sizes_of(columns: Sequence[Motion], F: Force) -> list[Any]:
-    """Return the squared power of a wrench on each motion in which no terms cancel.
+    """Return, for each motion (ω; v), the bound |ω|²|n|² + |v|²|f|² on the squared power of a wrench F = (n; f).
 
-    For a motion (ω; v) and the wrench (n; f) it is |ω|²|n|² + |v|²|f|², as if their vectors had equal directions.
+    Unlike the power itself, it contains no terms that cancel, so it tells which rounding error the power may have.
     """
     moment, force = F.moment.dot(F.moment), F.force.dot(F.force)
     return [C.angular.dot(C.angular) * moment + C.linear.dot(C.linear) * force for C in columns]
@@ -109,7 +109,10 @@ class RelativePoint:
 
     @property
     def own_velocity(self) -> Vec3:
-        """Velocity v + ω × r relative to A, in the axes of B [m/s]."""
+        """Velocity v + ω × r of the point relative to A, in the axes of B [m/s].
+
+        (ω; v) is the twist of B relative to A, and r the position of the point in B.
+        """
         V = self.between.twist
         velocity: Vec3 = V.linear + V.angular.cross(self.position)
         return velocity

@@ -163,9 +163,9 @@ class LoopJoint(Constraint):
 
 
 def _size(C: Motion, F: Force) -> Any:
-    """Return the squared power of a wrench on a motion in which no terms cancel.
+    """Return the bound |ω|²|n|² + |v|²|f|² on the squared power of a wrench F = (n; f) on a motion C = (ω; v).
 
-    For a motion (ω; v) and a wrench (n; f) it is |ω|²|n|² + |v|²|f|².
+    Unlike the power itself, it contains no terms that cancel.
     """
     return C.angular.dot(C.angular) * F.moment.dot(F.moment) + C.linear.dot(C.linear) * F.force.dot(F.force)
 

@@ -125,8 +125,8 @@ class DerivativeMethods(RobotBase):
     ) -> np.ndarray:
         """Compute the gradient ∂U/∂q of the potential energy U, which `potential_energy` computes.
 
-        q (..., nq) -> (..., nv) [N·m, N].  It equals `gravity_force`, with ``passive`` minus the forces of springs in
-        joints that close loops.
+        q (..., nq) -> (..., nv) [N·m, N]. Without ``passive`` it equals `gravity_force`. With ``passive`` it also
+        contains the springs of joints that close loops, which `gravity_force` does not.
         """
 
     @computed

@@ -24,17 +24,17 @@ _JOINT = Floating()
 @public_constructor
 @dataclass(frozen=True)
 class Bushing(ForceElement):
-    """Springs and dampers between a frame M and a frame F, six of each: about and along the axes.
+    """Springs and dampers between a frame M and a frame F, along three axes and about three axes.
 
-        U = ½ φᵀ K_r φ + ½ pᵀ K_t p,
+        U = ½ φᵀ K_r φ + ½ pᵀ K_t p.
 
-    φ the rotation vector and p the position of M from where it rests in F.  ``stiffness`` K and ``damping`` D are
-    diagonal, (6,), rotations first [N·m/rad, N/m; N·m·s/rad, N·s/m]; a number stands for all six.  Dampers exert the
-    moment −D_r ω in M's axes and the force −D_t ṗ in the axes of the rest frame.  ``rest`` (4, 4) is M's pose in F
-    where springs exert nothing, by default where the frames coincide.  With stiffness about one axis alone it is a
-    torsion spring. Rotations from rest stay below half a turn.
+    φ is the rotation vector and p the position of M relative to its pose of rest. ``stiffness`` K and ``damping`` D
+    are diagonal, (6,), rotations first [N·m/rad, N/m; N·m·s/rad, N·s/m]; a number stands for all six. Dampers exert
+    the moment −D_r ω in M's axes and the force −D_t ṗ in the axes of the rest frame. ``rest`` (4, 4) is M's pose in F
+    at which the springs exert nothing; by default M and F then coincide. With stiffness about one axis alone, the
+    bushing is a torsion spring. Rotations from rest stay below half a turn.
 
-    M is ``frame`` and F is ``relative_to``.
+    M is the frame named ``frame``, and F the frame named ``relative_to``.
 
     >>> import linkwork as lw
     >>> lw.force_elements.Bushing("engine", "chassis", stiffness=(0, 0, 0, 2e5, 2e5, 4e5), damping=100.0).name
@@ -108,10 +108,10 @@ class Bushing(ForceElement):
         return Force(Vec3.of(moment), R.inv_act(Vec3.of(f)))
 
     def resistances(self, marks: Marks, X: Pose) -> list[Resistance]:
-        """Return the resistances about each axis of M and along each axis of the rest frame, if K or D is not zero.
+        """Return the directions of resistance: about the axes of M = ``frame``, and along those of the rest frame.
 
-        X and ``marks`` are as in `energy`; M is the bushing's ``frame``, K the stiffness and D the damping.  For
-        rotations it is the stiffness at rest.
+        Directions without stiffness and damping are left out. X is the pose of M in the frame F = ``relative_to``;
+        ``marks`` are the robot's points by name. The stiffness of a rotation is that at rest, also elsewhere.
         """
         R, parameters = self._from_rest(X).rotation, [*zip(self._stiffness, self._damping, strict=True)]
         axes = (Vec3(1.0, 0.0, 0.0), Vec3(0.0, 1.0, 0.0), Vec3(0.0, 0.0, 1.0))
@@ -135,6 +135,6 @@ class Bushing(ForceElement):
         return X if self.rest is None else self.rest.inv() @ X
 
     def _rotation(self, X: Pose) -> tuple[list[Any], list[Any]]:
-        """Return the configuration of a floating joint whose pose has the rotation of X, and X's rotation vector φ."""
+        """Return X's rotation as the configuration of a floating joint at the origin, and as rotation vector φ."""
         q = _JOINT.configuration_from_pose(Pose(X.rotation, Vec3.zero()))
         return q, _JOINT.difference(_JOINT.zero(), q)[:3]

@@ -26,10 +26,11 @@ class Marks(Protocol):
 
 
 class Resistance(NamedTuple):
-    """A direction of resistance of a force element: its wrench w on B, with stiffness k and damping c along it.
+    """Direction in which a force element resists motion of its frame B relative to its frame A.
 
-    If B moves relative to A with the twist V, the spring's wrench changes at the rate −k w (w · V), and the damper
-    exerts −c w (w · V).
+    Its ``wrench`` w acts on B, at B's origin in B's axes. If B moves relative to A with the twist V, the spring's
+    wrench changes at the rate −k w (w · V), with the ``stiffness`` k. The damper exerts −c w (w · V), with the
+    ``damping`` c.
     """
 
     wrench: Force

@@ -73,7 +73,10 @@ class _Trial:
         return float(self.element.energy(self.bare.tree, self.between(q, v).pose))
 
     def wrenches(self, q: Any, v: Any) -> tuple[Any, Any, Any]:
-        """Return the twist of B relative to A, and the wrenches of springs and dampers on B."""
+        """Return the twist of the element's frame B relative to its frame A, and the wrenches of the element on B.
+
+        The first wrench is that of its springs, the second that of its dampers.
+        """
         tree, between = self.bare.tree, self.between(q, v)
         X, V = between.pose, between.twist
         return V, self.element.spring_wrench(tree, X), self.element.damper_wrench(tree, X, V)
@@ -107,7 +110,10 @@ def _springs(t: _Trial) -> list[float]:
 
 
 def _dampers(t: _Trial) -> list[float]:
-    """Return the errors of the dampers: power that is positive, and wrenches at zero velocity."""
+    """Return two errors for each random state: the dampers' positive power, and their largest force at zero velocity.
+
+    Both are 0 for an element that fulfils the contract.
+    """
     errors = []
     for q, v in t.states:
         V, _, F = t.wrenches(q, v)

@@ -103,9 +103,10 @@ class SpringDamper(ForceElement):
         return result
 
     def _line(self, marks: Marks, X: Pose) -> tuple[Vec3, Vec3, Any, Any]:
-        """Return the position of b in B, the vector p from a to b in B's axes, its length, and 1/length.
+        """Return b, p, |p| and 1/|p|: the position of point b, and the vector p from point a to point b [m].
 
-        1/length is 0 where the points coincide.
+        b and p are in the axes of the frame B to which point b is fixed. 1/|p| is returned as 0 if the points
+        coincide.
         """
         a, b = marks.point(self.a).position, marks.point(self.b).position
         p = b + X.rotation.inv_act(X.translation - a)

@@ -106,9 +106,9 @@ def swing(axis: Vec3, target: Vec3) -> Vec3:
 
 
 def scaled_sin_cos_about(axis: Vec3, R: Rotation) -> tuple[Any, Any]:
-    """Return (sine, cosine), times a common positive factor, of the rotation about a unit axis nearest to R.
+    """Return (c sin θ, c cos θ), c > 0: the rotation by the angle θ about a unit axis approximates R best.
 
-    The result is (0, 1) where all angles are equally near: where R is half a revolution about a perpendicular axis.
+    Where all angles θ are equally good, the result is (0, 1): R is half a revolution about a perpendicular axis.
     """
     twice_sin = axis.dot(Vec3(R.z.y - R.y.z, R.x.z - R.z.x, R.y.x - R.x.y))
     twice_cos = R.x.x + R.y.y + R.z.z - axis.dot(R @ axis)
@@ -123,10 +123,11 @@ def angle_about(axis: Vec3, R: Rotation) -> Any:
 
 
 def axis_residual(axis: Vec3, X: Pose, along: Any) -> Motion:
-    """Return the difference between a pose X and the poses of a joint that rotates about a unit axis.
+    """Return the residual (rotation vector; vector) of a pose X that a joint with this unit axis should reach.
 
-    Both parts are in X's axes: the shortest rotation vector from the axis to its direction in X, and the vector to X's
-    origin from the point at the distance ``along`` on the axis.
+    The joint turns about the axis and moves along it by ``along`` [m]. The rotation vector is the shortest that turns
+    the joint's axis to the same axis in X. The vector leads from the point at ``along`` on the axis to X's origin.
+    Both are in X's axes.
     """
     R = X.rotation
     return Motion(-swing(axis, R.inv_act(axis)), R.inv_act(X.translation - axis * along))

@@ -136,7 +136,7 @@ class Composite(JointType):
         return self._each(lambda j, q: j.normalize(q), self._split_q(q))
 
     def distance(self, q: Scalars) -> Any:
-        """Return the sum of the joints' distances at q."""
+        """Return the sum of the distances of the joints' configurations from their manifolds, at q."""
         return sum((joint.distance(q_k) for joint, q_k in zip(self.joints, self._split_q(q), strict=True)), 0.0)
 
     def canonical(self, q: Scalars) -> list[Any]:

@@ -131,7 +131,7 @@ class Planar(JointType):
         return [v.x, v.y, turn]
 
     def deflection(self, q_rest: Scalars, q: Scalars) -> list[Any]:
-        """Return the displacement from ``q_rest`` to ``q`` along the axes x and y of M at rest, and their angle."""
+        """Return the displacement (x, y, angle) from ``q_rest`` to ``q`` along M's axes at rest [m, rad]."""
         return self.velocity_from_rate(q_rest, [b - a for a, b in zip(q_rest, q, strict=True)])
 
     def commuting_translations(self) -> tuple[Vec3, ...]:

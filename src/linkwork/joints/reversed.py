@@ -114,7 +114,8 @@ class Reversed(JointType):
     def reduced_inertia(self, inertia: Inertia) -> Inertia:
         """Return the reduced inertia of the original joint.
 
-        The remainder neither resists the joint nor changes with q, so it is the same from both sides.
+        The inertia that the original joint leaves out does not resist motion and does not depend on q. It can
+        therefore be left out on either side of the joint.
         """
         return self.joint.reduced_inertia(inertia)
 

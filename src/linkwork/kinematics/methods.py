@@ -232,16 +232,16 @@ class JacobianMethods(RobotBase):
     ) -> np.ndarray:
         """Compute Yoshikawa's manipulability w = √det(J Jᵀ) of a frame relative to ``relative_to``.
 
-        It is the product of the singular values of J.  ``part`` selects rows of `jacobian`: "all", "position" or
-        "angular".  "all" combines angles and lengths, so w depends on the unit of length.  If the joints between the
-        two frames have fewer velocities than J has rows, w = √det(Jᵀ J) of their columns.  w is 0 if J loses rank, and
-        if no joint moves the frame.  The full J of a stretched planar arm keeps its rank, since it turns the frame: the
+        It is the product of the singular values of J. ``part`` selects rows of `jacobian`: "all", "position" or
+        "angular". "all" combines angles and lengths, so w depends on the unit of length. If the joints between the two
+        frames have fewer velocities than J has rows, w = √det(Jᵀ J) of their columns. w is 0 if J loses rank, and if
+        no joint moves the frame. The full J of a stretched planar arm keeps its rank, since it turns the frame: the
         textbooks' w of a planar arm, l₁ l₂ |sin q₂|, has ``part="position"``.
 
-        For a robot with constraints J maps the velocities of ``actuators``, names of joints (default: all but those of
-        six degrees of freedom), to the twist that the constraints permit; of redundant ones the velocities have least
-        norm.  w = √det(Jᵀ J) where the constraints leave the joints between the frames fewer velocities than J has
-        rows.  w is infinite if the frame moves while the actuators rest.
+        For a robot with constraints, J maps the velocities of the joints ``actuators`` to the twist that the
+        constraints permit. The default is all joints but those of six degrees of freedom. If actuators are redundant,
+        their velocities have least norm. w = √det(Jᵀ J) where the constraints leave the joints between the frames
+        fewer velocities than J has rows. w is infinite if the frame moves while the actuators rest.
 
         q (..., nq) -> (...) [1, m].
         """

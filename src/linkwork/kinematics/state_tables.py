@@ -51,7 +51,10 @@ class TimeVariable:
 
 
 def state_variables(robot: Any, sizes: tuple[int, int], **arrays: np.ndarray) -> list[TimeVariable]:
-    """Return q, and v, a, ..., of a robot, or of ``sizes`` (nq, nv) plain coordinates if it is None."""
+    """Return a `TimeVariable` for each of the ``arrays`` q, v, a, ..., with the robot's names and units.
+
+    If ``robot`` is None, the elements are numbered; ``sizes`` is then (nq, nv).
+    """
     result = []
     for name, values in arrays.items():
         is_q = name == "q"
@@ -65,7 +68,11 @@ def state_variables(robot: Any, sizes: tuple[int, int], **arrays: np.ndarray) ->
 def record_variable(
     robot: Any, name: str, values: np.ndarray, batch_dims: int, contacts: Sequence[str] = ()
 ) -> TimeVariable:
-    """Return a recorded quantity: with labels if its name and shape match a function of the robot."""
+    """Return a recorded quantity, with labels for its elements where they are known.
+
+    Labels are known for joint forces "tau", for names that begin with "contact_", and for quantities with the name and
+    shape of a robot function's result.
+    """
     element_shape = values.shape[batch_dims + 1 :]
     rows = robot._subject.rows
     if name == "tau" and element_shape == (robot.nv,):

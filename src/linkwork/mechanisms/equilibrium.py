@@ -281,10 +281,11 @@ def _descent_step(statics: Statics, states: RestStates, N: Array, radius: Array)
 
 
 def _bounded_step(gradient: Array, sizes: Array, basis: Array, radius: Array) -> tuple[Array, Array]:
-    """Return the steps x = −g/(|h| + λ) (n, m) in a trust region, and True where it bounds them.
+    """Return the steps x = −g/(|h| + λ) (n, m) in a trust region, and True where the region shortens them.
 
-    λ >= 0 is the smallest for which no component of ``basis`` x exceeds the radius.  Nearly flat directions therefore
-    do not shorten the step along other directions.
+    g is the ``gradient`` and |h| (``sizes``) the absolute stiffness along each direction. λ ≥ 0 is the smallest number
+    for which no component of ``basis`` x exceeds the radius. Nearly flat directions therefore do not shorten the step
+    along other directions.
     """
 
     def outside(shift: Array) -> tuple[Array, Array]:

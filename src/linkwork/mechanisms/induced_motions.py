@@ -140,9 +140,9 @@ def _limit_at_dead_centre(
 ) -> tuple[Array, Array] | None:
     """Return the limits of the motor forces τ (nv) and of the constraint forces λ (nc) in one state.
 
-    ``required`` (nv) are the forces M a + h, and ``options`` those of `Robot.constrained_inverse_dynamics`.  λ is NaN
-    if it has no limit.  The result is None if the state has no motion that tells its branch, and if the motors cannot
-    induce the motion beside it either.
+    ``required`` (nv) are the forces M a + h, and ``options`` those of `Robot.constrained_inverse_dynamics`. λ is NaN
+    if it has no limit. The result is None if v and a are both zero, if the constraints depend on time, or if the
+    motors cannot induce the motion next to the dead centre either.
     """
     units, timed = np.array(unit_steps(robot.tree)), {"time": options.get("time")}
     speed = v / units if (v / units).any() else a / units

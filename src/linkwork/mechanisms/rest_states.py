@@ -102,14 +102,15 @@ class Statics:
 
     @property
     def loads(self) -> dict[str, Any]:
-        """Options of `forward_dynamics`."""
+        """Gravity and wrenches as keyword arguments of `Robot.forward_dynamics`."""
         gravity = {"gravity": self.acting["gravity"]} if "gravity" in self.acting else {}
         return gravity | ({"wrenches": self.pushes, "expressed_in": self.axes} if self.pushes else {})
 
     def _call(self, name: str, *states: Array, loaded: bool = False, timed: bool = True, **options: Any) -> Any:
-        """Return the results of a function of the robot for arrays (..., n, k), at rest if it is ``loaded``.
+        """Return the results of a function of the robot for arrays (..., n, k).
 
-        A call with one state is faster without an axis for it.
+        With ``loaded``, the function is called with zero velocity and with the joint forces and loads. A call with one
+        state is made without its axis, which is faster.
         """
         alone = len(self.scale) == 1
         statics = self._first if alone else self
@@ -141,11 +142,14 @@ class Statics:
         return RestStates(closest, np.where(lost, np.inf, errors), a, forces, self.mass_matrix(closest))
 
     def largest(self, step: Array) -> Array:
-        """Return the largest component of steps or accelerations (..., nv), in units of coordinates."""
+        """Return the largest component of steps or accelerations (..., nv), in radians and characteristic lengths."""
         return np.asarray(np.abs(step / self.units).max(axis=-1, initial=0.0))
 
     def scaled(self, states: RestStates) -> Statics:
-        """Return the statics with the sizes of accelerations and forces near these states."""
+        """Return the statics with the typical sizes of accelerations and forces near these states.
+
+        Tests of equilibrium are relative to these sizes.
+        """
         plain = not any(getattr(constraint, "resists", False) for constraint in self.robot.constraints)
         steps = 0.5 * np.vstack([np.zeros(self.robot.nv), np.diag(self.units)])
         around = self.robot.integrate(states.q, steps[:, np.newaxis])  # in equilibrium or not
@@ -163,7 +167,10 @@ class Statics:
         return np.asarray(self._call("constraint_jacobian", q))
 
     def stiffness(self, states: RestStates, N: Array) -> Array:
-        """Return −Nᵀ M ∂a/∂q N for v = 0."""
+        """Return the stiffness −Nᵀ M ∂a/∂q N along free motions N, at rest.
+
+        M is the mass matrix, and a are the accelerations.
+        """
         name = "constrained_forward_dynamics_derivatives"
         by_q, *_ = self._call(name, states.q, loaded=True, passive=self.passive)
         return np.asarray(-np.swapaxes(N, -1, -2) @ states.M @ by_q @ N)

@@ -155,10 +155,11 @@ def _exponentials(
     sharpness: Any,
     terms: Callable[[Scalars], Sequence[Any]],
 ) -> tuple[Any, list[Any], list[Any]]:
-    """Return the minimum distance, and the terms of the smooth minimum: by pair, and by shape over all obstacles.
+    """Return the minimum distance m [m] of all pairs, and the weighted sums of which the smooth minimum consists.
 
-    The terms of pairs are (m, Σ w, Σ w ``terms``) with the weights w = exp(−k (d − m)) and the minimum distance m of
-    these pairs.
+    They are two lists: sums of the robot's own pairs, one for each pair, and sums of the pairs with obstacles, one for
+    each shape. An entry is (m', Σ w, Σ w x), with the minimum distance m' of its pairs, the weights w = exp(−k (d −
+    m')) and the values x of ``terms``; k is the ``sharpness``.
     """
 
     def with_obstacle(state: Any, a: SolidRow, b: SolidRow, index: Any) -> tuple[Any, list[Any]]:

@@ -1,9 +1,9 @@
 """Collision check of a configuration: True or False, at a fraction of the cost of distances.
 
-Nearly all pairs are far apart, so axis-aligned boxes about the shapes and obstacles are compared first; a table fills
-little of its bounding sphere.  These tests are unrolled for several pairs, and one branch skips the pairs if no sample
-of a SIMD vector is near.  The few pairs left are checked exactly.
-Loops iterate over very many own pairs (`pair_loops`).
+Nearly all pairs are far apart, so axis-aligned boxes about the shapes and obstacles are compared first. They fit flat
+and long shapes better than bounding spheres. These tests are unrolled for several pairs, and one branch skips the
+pairs if no sample of a SIMD vector is near. The few pairs left are checked exactly. Loops iterate over very many own
+pairs (`pair_loops`).
 """
 
 from __future__ import annotations

@@ -194,7 +194,12 @@ class _JointColumns:
         return self._derivatives[body]
 
     def of_pair(self, values: Scalars, products: Scalars, a: int, b: int) -> _OfPair:
-        """Return gradient and Hessian of a pair on two bodies, from S_k · K S_l in the order of the joints."""
+        """Return the distance, gradient and Hessian of a pair of shapes on bodies a and b.
+
+        ``values`` has the pair's distance, normal and witness points, and whether the Hessian exists. ``products`` are
+        S_k · K S_l for the Jacobian columns S of the joints between a and b; K is the change of the normal's wrench by
+        a relative twist.
+        """
         *measured, exists = values
         F = wrench(measured)
         path = self.path(a, b)

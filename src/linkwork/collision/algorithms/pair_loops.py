@@ -100,11 +100,12 @@ def over_scene(
     restart: bool = False,
     near: Near | None = None,
 ) -> tuple[Any, list[Any], list[list[list[Any]]]]:
-    """Run a step for each shape with each row of a scene, rows of all kinds one after the other.
+    """Run a step for each pair of a shape and an obstacle, with the obstacles of all kinds one after the other.
 
-    Returns the last state, the state after each shape, and the values by shape and row.  The step receives the shape's
-    ``extra`` values as one more argument, followed by the pair's value in ``each``, tables (capacity, shapes) by kind
-    of obstacle.  With ``restart`` each shape starts from the initial ``state``.  Steps with ``near`` return no values.
+    Returns the last state, the state after each shape, and the values by shape and obstacle. The arguments of a step
+    end with a list of further values, if there are any: the shape's values in ``extra``, then the pair's value in
+    ``each``. ``each`` has a table (capacity, shapes) for each kind of obstacle. With ``restart`` each shape starts
+    from the initial ``state``. Steps with ``near`` return no values.
     """
     start = state
     column = {shape.index: k for k, shape in enumerate(shapes)}
@@ -115,7 +116,7 @@ def over_scene(
         def of_shape(
             state: Any, row: Any, columns: Mapping[SolidKind, Any], kind: SolidKind = kind
         ) -> tuple[Any, list[Any]]:
-            """Run the steps of one shape; ``columns`` has its columns (capacity,) of ``each`` by kind of obstacle."""
+            """Run the steps of one shape with all obstacles; ``columns`` has its column of each table in ``each``."""
             elements = listed(row)
             a, more = kind.solid(elements[: kind.size]), [elements[kind.size :]] if extra is not None else []
             results, first = [], 0
@@ -182,8 +183,7 @@ def _block_size(count: int) -> int:
 def _with(more: list[Any], pair: Sequence[Any]) -> list[Any]:
     """Return [values of a shape, followed by ``pair``]: the list that a step receives as its last argument.
 
-    ``more`` is [values of the shape], or [] if shapes have none. ``pair`` are values of the shape's pair with an
-    obstacle, such as [margin].
+    ``more`` is [values of the shape], or []. ``pair`` are values of the shape's pair with an obstacle: [margin].
     """
     return [[*more[0], *pair] if more else [*pair]]
 

@@ -90,9 +90,10 @@ def path_sums(tree: Tree, middle: Scalars, phi: Scalars) -> list[PathSums]:
 
 
 def bound_between(reach: Any, outer: Scalars, shared: Scalars) -> MotionBound:
-    """Return the motion bounds for points of a body relative to a body that carries it, from the sums of both.
+    """Return bounds on the motion of points of a body relative to a body that carries it.
 
-    ``reach`` is R of the points: D of the body's joint plus their maximum distance from its moving frame's origin.
+    ``outer`` and ``shared`` are the `PathSums` of the first and the second body. ``reach`` [m] is the sum D of
+    ``outer`` plus the largest distance of the points from the origin of the body's joint.
     """
     far, near = PathSums(*outer), PathSums(*shared)
     speed = reach * (far.T - near.T) + (far.P - near.P)
@@ -149,7 +150,10 @@ class Bounded(NamedTuple):
 
 
 class Summed(NamedTuple):
-    """Motion bounds of a large robot as `PathSums` of each body, then of the world, and the reach R of each shape."""
+    """Motion bounds of a large robot: `PathSums` of each body, then of the world, and the reach [m] of each shape.
+
+    The reach bounds the distance from the world to the shape's points, measured along the joints' origins.
+    """
 
     sums: Sequence[PathSums]
     reaches: Sequence[Any]

@@ -56,7 +56,10 @@ def dry_friction(tree: Tree, law: FrictionLaw) -> tuple[list[Any], list[Any]]:
 
 
 def starting_friction(tree: Tree, v: Scalars, a: Scalars, law: FrictionLaw) -> list[Any]:
-    """Return the friction (nv) of joints that start from rest; zero for joints that move."""
+    """Return the friction force λ (nv) on joints that start from rest, against their acceleration a.
+
+    It is zero for joints that move.
+    """
     result: list[Any] = []
     for x, rate, dry in zip(v, a, dry_parameters(tree), strict=True):
         result.append(0.0 if law.vanishes(dry) else 0.0 - law.starting(x, rate, dry))
@@ -64,9 +67,9 @@ def starting_friction(tree: Tree, v: Scalars, a: Scalars, law: FrictionLaw) -> l
 
 
 def dry_parameters(tree: Tree) -> list[DryFriction]:
-    """Return the dry-friction parameters for each velocity (nv), summed over a joint and its followers.
+    """Return the dry-friction parameters for each velocity (nv), summed over the joint and its followers.
 
-    The friction velocity is the joint's own.
+    The friction velocity is that of the joint itself, without followers.
     """
     sliding: list[Any] = [0.0] * tree.nv
     static: list[Any] = [0.0] * tree.nv
@@ -115,9 +118,11 @@ class _Problem:
     resting: dict[int, Any]  # True where a joint is at rest, by index in v, for velocities with dry friction
 
     def moved(self, slides: Scalars, started: Scalars) -> tuple[list[Any], dict[int, Any], dict[int, Any]]:
-        """Return the accelerations for a guess, a mask of the joints that stick, and their friction bounds.
+        """Return the accelerations if the joints stick or slide as guessed, with two dicts by index in v.
 
-        Mask and bounds are by index in v.
+        The first dict tells which joints stick, the second has the bounds on their friction. ``slides`` has the sign
+        of each joint's motion, 0 if it sticks. ``started`` is 1 for joints that have broken away, which only kinetic
+        friction holds.
         """
         bounds, sticks, pushed = {}, {}, list(self.forces)
         for (k, rests), direction, now in zip(self.resting.items(), slides, started, strict=True):

@@ -157,7 +157,7 @@ def inverse_resistance(D: Any, body: Body, I: ArticulatedInertia, motion: Motion
 
 
 def _rounding(body: Body, motion: Motion) -> Any:
-    """Return the rounding of the inertia with which a body resists a motion, 0 for a body without inertia."""
+    """Return the rounding error of the inertia by which a body resists a motion; 0 for a body without inertia."""
     about, mass = body.inertia.about, body.inertia.mass
     turned, shifted = abs(about.xx) + abs(about.yy) + abs(about.zz), abs(mass)
     terms = ((turned, motion.angular), (shifted, motion.linear))
@@ -264,7 +264,7 @@ class _Unknowns:
         self.D[key] = self.D[key] + value if key in self.D else value
 
     def engage(self, k: int, load: _Load, S: Motion) -> None:
-        """Add a column S of a joint, which moves the load with a_k, to the equation of a_k."""
+        """Add one velocity component of a joint to the equation of a_k: its motion S moves the load with a_k."""
         U = load.I @ S
         self.u[k] = self.u[k] - S.dot(load.p)
         self.add(k, k, S.dot(U))
@@ -289,7 +289,11 @@ class _Unknowns:
         load.p = load.p + U * (D_inv * self.u[k])
 
     def carry(self, load: _Load, X: Pose, zeta: Motion, parent: _Load) -> None:
-        """Add the load of a body to its parent's load, with A = X⁻¹ A_parent + ζ."""
+        """Add the load of a body to the load of its parent.
+
+        X is the body's pose in the parent. Its acceleration is A = X⁻¹ A_parent + ζ, ``zeta``, plus the joint's own
+        acceleration.
+        """
         parent.I = parent.I + X @ load.I
         parent.p = parent.p + X @ (load.p + load.I @ zeta)
         for k, U in load.U.items():

@@ -194,7 +194,7 @@ def _by_mass_matrix(
 
 
 def prescribed_joints(tree: Tree, joints: str | Sequence[str]) -> set[int]:
-    """Return the bodies of the named joints.  Raises ValueError for a joint that follows another."""
+    """Return the indices of the bodies of the named joints. Raises ValueError for a joint that follows another."""
     result = set()
     for name in (joints,) if isinstance(joints, str) else joints:
         index = tree.joint_index(name)

@@ -123,10 +123,11 @@ def mass_sizes(tree: Tree, q: Scalars, armature: bool = False) -> list[Any]:
 
 
 def yielding(tree: Tree, q: Scalars, armature: bool = False) -> list[int]:
-    """Return the velocities with a pivot of M that may vanish in a configuration; q is any configuration.
+    """Return the indices in v of velocities for which the pivot of M = LᵀDL may vanish in some configuration.
 
-    A velocity is left out if the inertia of the joint's own body resists it, whatever the joints after it do.  If
-    joints follow others, the result is empty if every body resists its own joint, else all velocities.
+    q is any configuration. A velocity is left out if the inertia of the joint's own body resists it, whatever the
+    joints after it do. If joints follow others, the result is empty if every body resists its own joint, else it has
+    all velocities.
     """
     q = tree.split_q(q)
     result: list[int] = []

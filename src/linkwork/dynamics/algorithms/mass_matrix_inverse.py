@@ -68,7 +68,7 @@ def propagated_inverse(tree: Tree, q: Scalars, armature: bool = False) -> Factor
 
 @dataclass(frozen=True, slots=True)
 class FactoredInverse:
-    """M⁻¹ = L⁻¹ D⁻¹ L⁻ᵀ, with rows and columns in the order of joints outward from the world."""
+    """M⁻¹ = L⁻¹ D⁻¹ L⁻ᵀ from the factors of M = LᵀDL, with joints in the order outward from the world."""
 
     order: list[int]  # indices of the rows in v
     rows: SparseRows  # of L⁻¹
@@ -104,7 +104,7 @@ class FactoredInverse:
         return self.outward(self.weighed(self.inward(x)))
 
     def inward(self, x: Scalars) -> list[Any]:
-        """Return L⁻ᵀ x."""
+        """Return L⁻ᵀ x for a vector of joint forces x (nv), with M = LᵀDL."""
         carried: list[list[int]] = [[] for _ in self.rows]
         for i, row in enumerate(self.rows):
             for k in row:
@@ -115,11 +115,11 @@ class FactoredInverse:
         ]
 
     def weighed(self, y: Scalars) -> list[Any]:
-        """D⁻¹ y."""
+        """Return D⁻¹ y, with the diagonal D of M = LᵀDL."""
         return [0.0 if is_zero(a) else a * d for a, d in zip(y, self.D_inv, strict=True)]
 
     def outward(self, y: Scalars) -> list[Any]:
-        """L⁻¹ y, in the order of velocities."""
+        """Return L⁻¹ y, with M = LᵀDL, in the order of velocities in v."""
         result: list[Any] = [0.0] * len(self.order)
         for i, row in enumerate(self.rows):
             result[self.order[i]] = dot([*row.values()], [y[k] for k in row])
@@ -133,9 +133,10 @@ class FactoredInverse:
 
 @dataclass(frozen=True, slots=True)
 class Freed:
-    """One velocity of a joint in the articulated-body algorithm, with its column J, wrench U and 1/D.
+    """Factors of M = LᵀDL for one velocity component: its motion J, its wrench U and 1/D.
 
-    They are in coordinates of the first body of the joint's branch.
+    U is the wrench that moves the joint along J at unit rate while later joints are free, and D = J · U. J and U are
+    in coordinates of the first body of the branch of the tree.
     """
 
     number: int  # index in v
@@ -163,7 +164,7 @@ class ArticulatedInverse:
         return self.outward(self.weighed(self.inward(x)))
 
     def inward(self, x: Scalars) -> list[Any]:
-        """Return L⁻ᵀ x."""
+        """Return L⁻ᵀ x for a vector of joint forces x (nv), with M = LᵀDL, by an inward pass of wrenches."""
         p = {i: Force.zero() for i, _, _ in self.bodies}
         u: list[Any] = [0.0] * self.count
         for i, parent, joint in reversed(self.bodies):
@@ -175,12 +176,12 @@ class ArticulatedInverse:
         return u
 
     def weighed(self, y: Scalars) -> list[Any]:
-        """D⁻¹ y."""
+        """Return D⁻¹ y, with the diagonal D of M = LᵀDL."""
         D_inv = {c.number: c.D_inv for _, _, joint in self.bodies for c in joint}
         return [0.0 if is_zero(a) else a * D_inv[k] for k, a in enumerate(y)]
 
     def outward(self, y: Scalars) -> list[Any]:
-        """L⁻¹ y."""
+        """Return L⁻¹ y, with M = LᵀDL, by an outward pass of accelerations."""
         A = {WORLD: Motion.zero()}
         result: list[Any] = [0.0] * self.count
         for i, parent, joint in self.bodies:
@@ -224,7 +225,7 @@ class ArticulatedInverse:
 
 
 def freed_bodies(tree: Tree, q: Scalars, armature: bool = False) -> ArticulatedInverse:
-    """Return M(q)⁻¹ as the result of the articulated-body algorithm's inward pass, from the last joint on.
+    """Return M(q)⁻¹ in factors, by the inward pass of the articulated-body algorithm.
 
     Raises SingularInertiaError as `inverse_mass_matrix` does.
     """
@@ -254,7 +255,7 @@ def freed_bodies(tree: Tree, q: Scalars, armature: bool = False) -> ArticulatedI
 
 
 def _outward(tree: Tree) -> dict[int, str]:
-    """Return the indices of velocities, in the order of the first bodies that they move, with the joints' names."""
+    """Return the joint's name by index in v, with the indices in the order of bodies outward from the world."""
     result: dict[int, str] = {}
     for i, _, body in tree.outward():
         for k in range(tree.nv)[tree.v_slices[i]]:
@@ -289,7 +290,7 @@ def _inverse_rows(L: SparseRows) -> SparseRows:
 
 
 def _inverse(D: Any, whole: Any, alone: Any, joint: str) -> Any:
-    """Return 1/D.  Raises SingularInertiaError if D is known to be rounding relative to the inertia ``whole``."""
+    """Return 1/D. Raises SingularInertiaError if D is a number, and only rounding error of the inertia ``whole``."""
     if isinstance(D, float) and 1e-15 * whole >= D:
         raise SingularInertiaError(joint, motions=isinstance(alone, float) and alone > 1e-15 * whole)
     return 1.0 / D

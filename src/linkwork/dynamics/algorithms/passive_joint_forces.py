@@ -184,9 +184,9 @@ def has_curved_springs(body: Body) -> bool:
 
 
 def spring_rows(body: Body, q: Scalars, rows: Sequence[Scalars]) -> list[ResistingRow]:
-    """Return a row for each spring of a joint at its own q: φ̇ by the robot's velocities (nv).
+    """Return a `ResistingRow` for each spring of a joint: the rate φ̇ of its deflection by the robot's v (nv).
 
-    ``rows`` are the rows of the joint's velocities.
+    q is the joint's own configuration. ``rows`` map the robot's velocities to those of the joint.
     """
     columns, result = [*zip(*rows, strict=True)], []
     for k, rates in enumerate(zip(*deflection_rates(body, q), strict=True)):
@@ -231,13 +231,17 @@ _SAME = 1e-9  # accepted difference between configurations of brackets that coun
 
 
 def velocity_brackets(joint: JointType, q: Sequence[Any]) -> Brackets:
-    """Return the coefficients c_ij^k of the brackets at q, floats where they are the same at every q."""
+    """Return the structure coefficients c_ij^k of the Lie brackets of a joint's velocity fields at q.
+
+    They are defined by [X_i, X_j] = Σ c_ij^k X_k for q̇ = Σ v_i X_i(q). If they are the same at every q, they are
+    floats.
+    """
     constant: Brackets | None = cached_property_of(joint, _constant) if joint.nv > 1 else {}
     return _brackets(joint, q) if constant is None else constant
 
 
 def _constant(joint: JointType) -> Brackets | None:
-    """Return the coefficients if they are the same at random configurations, else None."""
+    """Return the structure coefficients of a joint's velocities if equal at random configurations, else None."""
     free = np.full(joint.nq, np.inf).tolist()
     drawn = joint.random(np.random.default_rng(0), [-x for x in free], free, (_SAMPLES,)).tolist()
     each = [_brackets(joint, q) for q in drawn]
@@ -263,7 +267,7 @@ def _brackets(joint: JointType, q: Sequence[Any]) -> Brackets:
 
 
 def element_forces(tree: Tree, q: Scalars, v: Scalars) -> list[Any]:
-    """Return the joint forces Σ Jᵀ F (nv) of all elements."""
+    """Return the joint forces Σ Jᵀ F (nv) of all force elements."""
     total: list[Any] = [0.0] * tree.nv
     for element, between in _placed(tree, q, v):
         F = _exerted(tree, element, between)
@@ -286,7 +290,10 @@ class ResistingRow(NamedTuple):
 
 
 def element_rows(tree: Tree, q: Scalars) -> list[ResistingRow]:
-    """Return the directions in which elements resist, as rows Jᵀ w in joint velocities."""
+    """Return the directions in which force elements resist motion, as rows Jᵀ w (nv) of joint velocities.
+
+    w is the wrench of an element along one direction, and J the Jacobian of its frame B relative to its frame A.
+    """
     result = []
     for element, between in _placed(tree, q, None):
         for k, (wrench, stiffness, damping) in enumerate(element.resistances(tree, between.pose)):

@@ -169,17 +169,17 @@ _SIXTHS = tuple((math.cos(k * math.pi / 3.0), math.sin(k * math.pi / 3.0)) for k
 
 
 def half_space_point(a: HalfSpaceCore, b: PointCore, within: Any) -> Touching:
-    """Return the contact of a point."""
+    """Return the contact of a half-space and a point; it exists if they are at most ``within`` [m] apart."""
     return Touching(a.normal, (*_under(a, within, (b.point,)),))
 
 
 def half_space_segment(a: HalfSpaceCore, b: SegmentCore, within: Any) -> Touching:
-    """Return the contacts of both ends of a segment."""
+    """Return the contacts of a half-space and both ends of a segment, if at most ``within`` [m] apart."""
     return Touching(a.normal, (*_under(a, within, (b.center + b.half, b.center - b.half)),))
 
 
 def half_space_box(a: HalfSpaceCore, b: BoxCore, within: Any) -> Touching:
-    """Return the contacts of the corners of the box's face that is most parallel to the plane."""
+    """Return the contacts of a half-space and the corners of the box's face that is most parallel to its plane."""
     R = b.pose.rotation
     down = R.inv_act(-a.normal)
     half = tuple(b.half)
@@ -197,25 +197,34 @@ def half_space_box(a: HalfSpaceCore, b: BoxCore, within: Any) -> Touching:
 
 
 def half_space_cylinder(a: HalfSpaceCore, b: CylinderCore, within: Any) -> Touching:
-    """Return the contacts of the lowest points of both rims, and five further points of the lower rim, 60° apart."""
+    """Return the contacts of a half-space and a cylinder: seven points of its rims.
+
+    They are the lowest point of both rims, and five further points of the lower rim, 60° apart.
+    """
     rim, low, x, y = lowest_of_rim(a, b)
     opposite = b.pose.point(Vec3(b.radius * x, b.radius * y, -low))
     return Touching(a.normal, (*_under(a, within, (*rim, opposite)),))
 
 
 def half_space_cone(a: HalfSpaceCore, b: ConeCore, within: Any) -> Touching:
-    """Return the contacts of the rim's lowest point, five further points of the rim, 60° apart, and the apex."""
+    """Return the contacts of a half-space and a cone: its apex, and six points of its rim, 60° apart.
+
+    One of the six is the rim's lowest point.
+    """
     rim, _, _, _ = lowest_of_rim(a, b, -b.half)
     return Touching(a.normal, (*_under(a, within, (*rim, b.pose.point(Vec3(0.0, 0.0, b.half)))),))
 
 
 def half_space_ellipsoid(a: HalfSpaceCore, b: EllipsoidCore, within: Any) -> Touching:
-    """Return the contact of the ellipsoid's lowest point."""
+    """Return the contact of a half-space and the ellipsoid's lowest point."""
     return Touching(a.normal, (*_under(a, within, (support(b, -a.normal),)),))
 
 
 def half_space_polytope(a: HalfSpaceCore, b: PolytopeCore, within: Any) -> Touching:
-    """Return the contacts of all vertices; if more than eight, of the lowest region's corners and the deepest."""
+    """Return the contacts of a half-space and a polytope's vertices.
+
+    If it has more than eight vertices, they are the corners of its lowest region, and the deepest vertex.
+    """
     if len(b.vertices) <= CORNERS:
         return Touching(a.normal, (*_under(a, within, (b.pose.point(vertex) for vertex in b.vertices)),))
     around = [*_under(a, within, corners_along(b, -a.normal, a.normal))]

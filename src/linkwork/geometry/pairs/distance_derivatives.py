@@ -93,7 +93,11 @@ class Response:
         return self.t.dot(v), self.u.dot(v)
 
     def __call__(self, of_a: tuple[Vec3, Vec3], of_b: tuple[Vec3, Vec3]) -> tuple[Vec3, Vec3]:
-        """Return the change of n, and A's point's change orthogonal to n, for changes (w, ν) of each body."""
+        """Return the change of the normal n, and the change of A's witness point orthogonal to n.
+
+        ``of_a`` and ``of_b`` are the pairs (w, ν) for each body: the changes of its point at the witness point, and of
+        its normal there.
+        """
         (w_a, nu_a), (w_b, nu_b) = of_a, of_b
         rows_a, rows_b = self._rows
         right = [row.P.dot(nu_a) - row.Q.dot(w_a) for row in rows_a]

@@ -103,7 +103,7 @@ def normalized(joint: JointType, q: np.ndarray) -> np.ndarray:
 
 
 def _expected(joint: JointType, q: np.ndarray, off: float) -> str:
-    """Return the expectation that a configuration q fails, and by how much, for a message."""
+    """Return the end of an error message about a configuration q off the manifold: what was expected and got."""
     lengths = {indices: float(np.linalg.norm(q[list(indices)])) for indices in joint.unit_length}
     indices, length = max(lengths.items(), key=lambda item: abs(item[1] - 1.0), default=((), 1.0))
     if abs(length - 1.0) <= 0.5 * SILENT_MANIFOLD_DISTANCE:

@@ -128,9 +128,10 @@ _Left = list[tuple[list[Any], Any]]
 
 
 def _largest_first(motions: _Left, k: int) -> _Left:
-    """Return the motions with the next pivot in front, by conditional exchanges.
+    """Return the motions with the next pivot of the Householder factorisation as first element.
 
-    The pivot has the largest component beyond the first k axes, relative to its own norm.
+    The pivot is the motion with the largest component beyond the first k coordinate axes, relative to its norm.
+    Motions are exchanged by `where`, so the function works on symbols.
     """
     (first, size), smaller = motions[0], []
     length = square(first[k:])

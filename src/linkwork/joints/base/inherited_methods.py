@@ -79,10 +79,10 @@ def drop_outdated_methods(cls: type[Any], contract: type[Any]) -> None:
 
 
 def _outdated(cls: type[Any], contract: type[Any], said: str, about: str) -> bool:
-    """Return True if the inherited method ``said`` was written for another method ``about`` than ``cls`` has.
+    """Return True if ``cls`` inherits the method ``said`` from a class with another version of the method ``about``.
 
-    A class that defines ``said`` without defining a transform states what holds for any transform: if ``about`` is
-    "X", the result is then False.
+    The result is False if ``about`` is "X" and the class that defines ``said`` has no transform X: ``said`` then holds
+    for any transform.
     """
     definer = _definer(cls, said)
     before = getattr(definer, about, None)

@@ -122,11 +122,11 @@ class JointType(ABC):
     # -- inverse: from poses and twists to coordinates
 
     def configuration_from_pose(self, X: Pose) -> list[Any]:
-        """Return a configuration whose transform is nearest to X: X itself if the joint can reach it.
+        """Return a configuration whose transform is X, or is nearest to X if the joint cannot reach it.
 
-        A type defines which pose is nearest if it cannot, for example by rotation first.  Default: nonlinear least
-        squares of the remaining rotation vector [rad] and position [m], started at zero and, if that does not reach X,
-        at other configurations.  The derivative is exact, also where the joint cannot reach X.
+        Each type defines which pose is nearest; some match the rotation first. Default: nonlinear least squares of the
+        remaining rotation vector [rad] and position [m]. The search begins at zero; if it does not reach X, other
+        initial configurations are tried. The derivative is exact, also where the joint cannot reach X.
         """
         return pose_inversion.nearest_configuration(self, X)
 
@@ -202,11 +202,11 @@ class JointType(ABC):
         return [parts(x, moving[0].level)[1] for x in self.difference(q, moving)]
 
     def deflection(self, q_rest: Scalars, q: Scalars) -> list[Any]:
-        """Return the deflection φ (nv,) at q of springs along v that are at rest at ``q_rest``.
+        """Return the deflection φ (nv,) at q of springs along the velocity components, at rest at ``q_rest``.
 
-        φ is zero at rest, where its rate is v.  Springs of stiffness K have the energy ½ φᵀ K φ.  Default:
-        ``difference(q_rest, q)``.  A planar or floating joint has the position in the axes of M at rest instead of the
-        linear part of a twist.  Springs of positions and rotations are then independent.
+        φ is zero at rest, where its rate is v. Springs of stiffness K have the energy ½ φᵀ K φ. Default:
+        ``difference(q_rest, q)``. For planar and floating joints, the linear part of φ is the displacement in the axes
+        of M at rest. Springs of positions and of rotations are then independent.
         """
         return self.difference(q_rest, q)
 

@@ -1,14 +1,14 @@
 """Inverse joint kinematics by Gauss-Newton least squares, for types without a closed form.
 
-Iterations over any scalar on the manifold find the configuration nearest to a pose: φ = S⁺ ξ, with ξ the pose
-difference, shortened where a step does not reduce |ξ|.  The iteration starts at zero.  If that does not reach the pose,
-it also starts at further configurations, always the same ones; the nearest result counts, and the first of nearly
-equal ones.  An angle whose revolutions do not change the transform is reduced to half a revolution.  So the
-configuration does not jump between equivalent ones where the pose is out of reach by little.
+The iteration finds the configuration whose pose is nearest to a given pose X, over any scalar. A step is φ = S⁺ ξ,
+with the pose error ξ; it is shortened if it does not reduce |ξ|. The iteration starts at zero. If that does not reach
+X, it also starts at further configurations, always the same ones. The nearest result is returned; of nearly equal
+ones, the first. An angle whose revolutions do not change the transform is reduced to half a revolution. The
+configuration therefore does not jump between equivalent ones if X is slightly out of reach.
 
-At the result Sᵀξ = 0: ξ lies in the span of the wrenches that the joint transmits, so these do no work on ξ only if ξ =
-0.  Newton steps A⁻¹ φ with A = −∂φ/∂q end the iteration, because Gauss-Newton steps, A = 1, converge slowly where ξ is
-not 0.  With the last A, each further step is exact to one more order of derivatives by X.
+At the result Sᵀξ = 0: ξ lies in the span of the wrenches that the joint transmits. These wrenches do no work on ξ only
+if ξ = 0. Where ξ is not 0, Gauss-Newton steps φ converge slowly, so the iteration ends with Newton steps A⁻¹ φ, A =
+−∂φ/∂q. After convergence, one Newton step is added for each order of derivatives with respect to X.
 """
 
 from __future__ import annotations
@@ -125,9 +125,11 @@ def _reduced(joint: JointType, q: Scalars) -> list[Any]:
 
 
 def _newton_step(joint: JointType, state: Scalars, X: Pose) -> tuple[Any, ...]:
-    """Return q after a step, the columns of A before it, the length of the next step, the squared step, the count.
+    """Return the search state after a Newton step A⁻¹ φ, φ the Gauss-Newton step and A = −∂φ/∂q.
 
-    A Newton step that increases |ξ| is not taken, and the next one is shorter.
+    The state consists of q, the elements of A column by column, a step factor ≤ 1, the squared length of the last
+    step, and the number of steps. A step that increases the pose error |ξ| is not taken, and the step factor is
+    reduced.
     """
     q, n, part = state[: joint.nq], joint.nv, state[-3]
     moving = seeded(q, [SparseTangent(dict(enumerate(row))) for row in joint.q_dot_jacobian(q)])
@@ -156,7 +158,10 @@ def _step(joint: JointType, q: Scalars, xi: Motion, X: Pose) -> list[Any]:
 
 
 def _shortened(joint: JointType, phi: Scalars, X: Pose) -> list[Any]:
-    """Return a step, scaled down if it is longer than 1; lengths count relative to the distance of the pose X."""
+    """Return a step, scaled down to length 1 if it is longer; components in metres count divided by √(1 + |p|²).
+
+    p is the position of the pose X.
+    """
     p = X.translation
     per = 1.0 / sqrt(1.0 + p.dot(p))
     relative = [x * per if unit.startswith("m") else x for x, unit in zip(phi, joint.v_units, strict=True)]

@@ -18,9 +18,9 @@ Scalars = Sequence[Any]
 
 
 def characteristic_length(tree: Tree) -> float:
-    """Return the longest distance [m] from a body's joint to its other joints and points of constraints.
+    """Return the longest distance [m] from the joint of a body to other joints and to points of constraints on it.
 
-    It depends neither on the robot's place in the world nor on the frames of its bodies.  Without such distances it is
+    It depends neither on the robot's place in the world nor on the frames of its bodies. Without such distances it is
     the largest radius of gyration about a joint, and 1 m without inertia.
     """
     known: float | None = getattr(tree, "_length", None)
@@ -129,6 +129,9 @@ class LimitBox:
         return result
 
     def room(self, q: Scalars, k: int, direction: Any) -> Any:
-        """Return the distance to the bound in the direction of a sign; infinite without a bound."""
+        """Return the distance of a coordinate from its bound, infinite without a bound.
+
+        It is the coordinate that velocity k moves: its upper bound if ``direction`` > 0, else its lower bound.
+        """
         n = self.indices.get(k)
         return math.inf if n is None else where(lt(0.0, direction), self.upper[n] - q[n], q[n] - self.lower[n])

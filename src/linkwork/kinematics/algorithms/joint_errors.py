@@ -53,27 +53,36 @@ class JointErrors:
         }
 
     def errors(self) -> list[Any]:
-        """Return e (nv)."""
+        """Return the joint errors e = q_d ⊖ q (nv)."""
         return self._each(lambda joint: joint.errors())
 
     def rates(self, v: Scalars, v_d: Scalars) -> list[Any]:
-        """Return ė (nv)."""
+        """Return the rates ė (nv) of the joint errors e = q_d ⊖ q, for joint velocities v and target velocities v_d."""
         return self._each(lambda joint, v, v_d: joint.rates(v, v_d), v, v_d)
 
     def followed_velocity(self, v_d: Scalars) -> list[Any]:
-        """Return v' (nv), the target's velocity in the joints' axes."""
+        """Return v' (nv), the target's velocity ``v_d`` in the joints' axes: at v = v', the error q_d ⊖ q is constant.
+
+        It is equal to v_d if ė = v_d − v.
+        """
         return self._each(lambda joint, v_d: joint.followed(v_d), v_d)
 
     def followed_acceleration(self, v: Scalars, v_d: Scalars, a_d: Scalars) -> list[Any]:
-        """Return v̇' (nv), for joints with the velocities v (nv)."""
+        """Return the rate (nv) of `followed_velocity`, the target's velocity in the joints' axes.
+
+        v are the joint velocities, v_d and a_d the velocities and accelerations of the targets (nv each).
+        """
         return self._each(lambda joint, *x: joint.acceleration(*x, None), v, v_d, a_d)
 
     def acceleration(self, v: Scalars, v_d: Scalars, a_d: Scalars, pull: Scalars) -> list[Any]:
-        """Return the accelerations a (nv) for which ë = −``pull``."""
+        """Return the joint accelerations (nv) at which the errors e = q_d ⊖ q have ë = −``pull``.
+
+        v are the joint velocities, v_d and a_d the velocities and accelerations of the targets (nv each).
+        """
         return self._each(lambda joint, *x: joint.acceleration(*x), v, v_d, a_d, pull)
 
     def followed_force(self, f: Scalars) -> list[Any]:
-        """Return f' (nv), the force f on the target in the joints' axes."""
+        """Return the joint forces (nv) in the joints' axes that have the power of the forces f in the targets' axes."""
         return self._each(lambda joint, f: joint.force(f), f)
 
     def _each(self, compute: Callable[..., list[Any]], *vectors: Scalars) -> list[Any]:
@@ -85,7 +94,7 @@ class JointErrors:
 
 
 class _JointError:
-    """Error of one joint."""
+    """Error e = q_d ⊖ q of one joint from its target q_d, with its rates."""
 
     def __init__(self, body: Body, q: list[Any], q_d: list[Any]) -> None:
         self.body, self.q, self.q_d, self.is_plain = body, q, q_d, has_plain_errors(body)
@@ -104,7 +113,10 @@ class _JointError:
         return list(v_d) if self.is_plain else _solved(A, [-dot(row, v_d) for row in B])
 
     def acceleration(self, v: Scalars, v_d: Scalars, a_d: Scalars, pull: Scalars | None) -> list[Any]:
-        """Return the acceleration for ë = −``pull``, or the acceleration of the followed velocity if it is None."""
+        """Return the joint's acceleration at which its error has ë = −``pull``.
+
+        With ``pull`` None, return the rate of the velocity that follows the target.
+        """
         if self.is_plain:
             return list(a_d) if pull is None else [a + b for a, b in zip(a_d, pull, strict=True)]
         A, B = self.jacobians()
@@ -122,7 +134,10 @@ class _JointError:
         return [-dot(column, y) for column in transposed(A)]
 
     def jacobians(self) -> tuple[list[list[Any]], list[list[Any]]]:
-        """Return A and B, the derivatives of ė by v and by v_d."""
+        """Return ∂ė/∂v and ∂ė/∂v_d, for the error e of the joint, its velocity v and the target's velocity v_d.
+
+        Both are empty lists for plain errors, ė = v_d − v.
+        """
         if self._jacobians is None and not self.is_plain:
             n, joint = self.body.joint.nv, self.body.joint
             maps = [(x, joint.q_dot_jacobian(x)) for x in (self.q, self.q_d)]
@@ -165,7 +180,10 @@ def _from_zero(body: Body, e: Scalars) -> _JointError:
 
 
 def has_plain_errors(body: Body) -> bool:
-    """Return True if ė = v_d − v: for a single velocity, and for velocities that are the rates of coordinates."""
+    """Return True if the error e = q_d ⊖ q of a body's joint has the rate ė = v_d − v.
+
+    This holds for a single velocity, and for velocities that are the rates of coordinates.
+    """
     return body.joint.nv < 2 or is_plain(body.joint)
 
 

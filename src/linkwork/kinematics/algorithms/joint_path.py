@@ -135,7 +135,7 @@ class BetweenFrames:
 
     @cached_property
     def _poses(self) -> dict[int, Pose]:
-        """Poses in B of the bodies on the path, without the last shared one: inward from B, and outward to A."""
+        """Poses in B, by body index, of the bodies on the path from B to A, without their last common ancestor."""
         q, bodies, (_, _, to_A) = self._state.split_q, self._state.tree.bodies, self._chains
         X = dict(self._inward)
         for i in to_A[:1]:
@@ -146,7 +146,10 @@ class BetweenFrames:
 
     @cached_property
     def _inward(self) -> dict[int, Pose]:
-        """Poses in B of the bodies from B to the first one behind the last shared body."""
+        """Poses in B, by body index, of B's body and its ancestors, up to the last common ancestor with A's body.
+
+        The common ancestor itself is not included.
+        """
         q, bodies, B = self._state.split_q, self._state.tree.bodies, self._state.tree.frame(self._frame)
         X = {B.body: B.placement.inv() @ Pose.identity()}
         for i in reversed(self._chains[1][1:]):
@@ -154,10 +157,10 @@ class BetweenFrames:
         return X
 
     def _past_fork(self, placement: Pose) -> Pose:
-        """Return the pose in B of something with a placement on the last shared body.
+        """Return the pose in B of an item that has the pose ``placement`` on the last common ancestor.
 
-        Its pose in the first stator to B, or in B itself, is one constant, so that the distance of a mechanism from
-        the world's origin does not cost precision.
+        It is the last common ancestor of A's and B's bodies. The constant placements on it are combined first. The
+        distance of a mechanism from the world's origin then costs no precision.
         """
         state, (_, to_B, _) = self._state, self._chains
         if not to_B:

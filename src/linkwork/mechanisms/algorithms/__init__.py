@@ -48,9 +48,9 @@ _TREE_FORCES_ONLY = (
 
 
 def for_constrained_robots(row: FunctionSpec) -> FunctionSpec:
-    """Return the specification of a function, with the treatment of constrained robots filled in.
+    """Return the specification of a function, completed by its implementation for robots with constraints.
 
-    A function has a variant for such robots, or computes the same.  Marked are also the functions that leave out the
+    Functions that do not depend on constraints need no such implementation. Flags mark functions that leave out the
     forces of loop joints or of force elements.
     """
     name = row.name

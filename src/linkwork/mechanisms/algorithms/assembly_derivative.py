@@ -37,10 +37,10 @@ Linear = Callable[[Scalars], tuple[Scalars, Sequence[Scalars], LeastNormStep]]
 def with_assembly_derivative(
     tree: Tree, q: Scalars, diagnostics: Scalars, reference: Scalars, linear: Linear
 ) -> tuple[list[Any], list[Any]]:
-    """Return symbols of q and of the diagnostics with a derivative rule; other scalars are returned unchanged.
+    """Return q and the solver's ``diagnostics`` as symbols that have the derivative rule of an assembly.
 
-    ``diagnostics`` of the solver have zero derivatives.  ``linear`` returns φ, G and least-norm steps at a
-    configuration.
+    Scalars other than symbols are returned unchanged. The derivatives of diagnostics are zero. ``linear``(q) returns
+    the constraint errors, their Jacobian G, and a solver for least-norm steps.
     """
     symbols = [x for x in (*q, *diagnostics, *reference) if not isinstance(x, float)]
     if not symbols or not all(x.__class__ is Symbol for x in symbols):
@@ -72,10 +72,10 @@ def _blocks(tree: Tree, method: str, q: Scalars) -> list[Any]:
 
 @dataclass(frozen=True)
 class _AssemblyRule(CustomDerivative):
-    """Derivative rule of an assembled configuration.
+    """Derivative rule of an assembled configuration q.
 
-    Inputs are q, the diagnostics, the reference, and the outer symbols of the errors φ; results are q and the
-    diagnostics.
+    Its inputs are q, the solver's diagnostics, the reference to which q is closest, and symbols of the surrounding
+    graph that the constraint errors φ depend on. Its results are q and the diagnostics.
     """
 
     body: Region
@@ -100,7 +100,7 @@ class _AssemblyRule(CustomDerivative):
 
     @cached_property
     def _residual(self) -> Residual:
-        """The residual φ as a function of q, e and the outer symbols."""
+        """Constraint errors φ(q, ·) as a function with derivatives, also by symbols of the surrounding graph."""
         return Residual(self.body, self.nq, self.errors)
 
     def compute(self, inputs: Scalars) -> tuple[Scalars, Scalars]:

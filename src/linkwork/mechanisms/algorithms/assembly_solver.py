@@ -136,7 +136,7 @@ class _Problem:
         )
 
     def error(self, q: Scalars) -> list[Any]:
-        """Return the errors φ at a configuration, of lengths in characteristic lengths."""
+        """Return the constraint errors φ at q: angles, and lengths divided by the characteristic length."""
         return [x * s for x, s in zip(constraint_error(self.tree, q, [self.time]), self.scales, strict=True)]
 
     def rates(self, q: Scalars) -> AllRates:

@@ -94,7 +94,7 @@ class ConstrainedFactorization:
 
     @cached_property
     def UD(self) -> Matrix:
-        """The columns of D⁻¹L⁻ᵀGᵀ, one for each row of G."""
+        """The columns of D⁻¹L⁻ᵀGᵀ, one for each row of the constraint Jacobian G; the mass matrix is M = Lᵀ D L."""
         return [self.inverse.weighed(row) for row in self.U]
 
     @cached_property
@@ -129,15 +129,15 @@ class ConstrainedFactorization:
         """Return the constraint forces λ with which the acceleration a has G a closest to ``target``.
 
         G is the constraint Jacobian, and M = Lᵀ D L is the mass matrix. y = L⁻ᵀ f describes the sum f of all other
-        generalized forces: without λ, the acceleration is M⁻¹ f = L⁻¹ D⁻¹ y.  G a = ``target`` need not have a
-        solution: rows may contradict each other, and dependent rows do so beside assembled configurations, as in the
-        stages of Runge-Kutta methods.  ``removals`` and ``least`` are as in `Semidefinite.solved_nearly`.
+        generalized forces. G a = ``target`` need not have a solution, since rows may contradict each other. Dependent
+        rows do so in configurations that violate the constraints. ``removals`` and ``least`` are as in
+        `Semidefinite.solved_nearly`.
         """
         missing = [w - dot(UD, y) for w, UD in zip(target, self.UD, strict=True)]
         return self.factors.solved_nearly(missing, removals, least=least)
 
     def moved(self, y: Scalars, forces: Scalars) -> list[Any]:
-        """Return the acceleration L⁻¹ D⁻¹ (y + U λ) with the constraint forces λ."""
+        """Return the acceleration M⁻¹ (f + Gᵀ λ) under constraint forces λ, with y = L⁻ᵀ f and M = Lᵀ D L."""
         total = list(y)
         for row, force in zip(self.U, forces, strict=True):
             if not is_zero(force):

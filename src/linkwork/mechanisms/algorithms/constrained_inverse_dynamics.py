@@ -224,13 +224,13 @@ class Actuation:
 
     @cached_property
     def _scales(self) -> list[Any]:
-        """The values 1 / N_ii, 0 for zero rows."""
+        """The values 1/N_ii by row of the constraint Jacobian G, with N = G diag(M)⁻¹ Gᵀ; 0 for rows that are zero."""
         sizes = [row[i] + noise for i, (row, noise) in enumerate(zip(self._gram, self.noise, strict=True))]
         return [0.0 if is_zero(x) else reciprocal_or_zero(x, eq(x, 0.0)) for x in sizes]
 
     @cached_property
     def _factored(self) -> Callable[[Matrix, list[Any]], Semidefinite]:
-        """Factorization of a matrix of the size of the constraint forces; with ``in_loops``, one copy of its code."""
+        """Function that factors a symmetric matrix (nc × nc); with ``in_loops``, all calls share its code."""
         n = len(self.rows)
 
         def factored(lower: list[Any], floors: list[Any]) -> Semidefinite:
@@ -266,10 +266,7 @@ class Actuation:
         return Semidefinite.of(_lower_products(scaled, columns), floors)
 
     def _balancing(self, residual: Scalars) -> list[Any]:
-        """Return the minimum-norm constraint forces λ that have the effect ``residual`` on the unactuated velocities.
-
-        G_uᵀ λ = residual, with the columns G_u of G.
-        """
+        """Return the minimum-norm constraint forces λ with G_uᵀ λ = residual; G_u has the unactuated columns of G."""
         pulled = self._spread(self._normal.solved(residual, _STEPS))
         return [x * s for x, s in zip(pulled, self._scales, strict=True)]
 
@@ -278,7 +275,7 @@ class Actuation:
         return [dot([row[k] for k in self.others], x) for row in self.rows]
 
     def _on(self, indices: Sequence[int], forces: Scalars) -> list[Any]:
-        """Return the components of Gᵀ λ at the velocity indices."""
+        """Return the components of Gᵀ λ at the velocity indices, with the constraint Jacobian G."""
         return [dot(column, forces) for column in self._columns(indices)]
 
     def _free(self, forces: Scalars) -> list[Any]:
@@ -288,14 +285,14 @@ class Actuation:
 
     @cached_property
     def _choices(self) -> tuple[Matrix, Semidefinite]:
-        """Effects E on the actuators of the constraint forces that do no work on unactuated velocities, and factors.
+        """Matrix E of the actuator forces that constraint forces can replace, and the factors of Eᵀ W E.
 
-        The factors are those of the weighted normal matrix Eᵀ W E.
+        Its columns are the effects of constraint forces without power on unactuated velocities; W are the weights.
         """
         columns = self._columns(self.actuated)
 
         def freed(column: Scalars) -> list[Any]:
-            """Return a row of effects without their part on unactuated velocities, and that part's factors."""
+            """Return a column of G minus its part in the span of unactuated columns, then that part's coefficients."""
             scaled = [x * s for x, s in zip(column, self._scales, strict=True)]
             moved = self._normal.solved(self._on(self.others, scaled), _STEPS)
             return [*(x - y for x, y in zip(column, self._spread(moved), strict=True)), *moved]
@@ -343,9 +340,9 @@ class Actuation:
         return tau, forces, [0.0 if k in acting else x for k, x in enumerate(left)]
 
     def multipliers(self, tau: Scalars) -> list[Any]:
-        """Return the multipliers y (nv) of the split: w τ at actuated velocities, with the weights w.
+        """Return the multipliers y (nv) of the split of forces, which satisfy G y = 0 with the constraint Jacobian G.
 
-        The other components follow from G y = 0.
+        At actuated velocities y = w τ, with the weights w and the actuator forces τ.
         """
         result: list[Any] = [0.0] * len(self.inertia)
         for k, w in zip(self.actuated, self.weights, strict=True):
@@ -357,7 +354,7 @@ class Actuation:
         return result
 
     def satisfying(self, target: Scalars) -> list[Any]:
-        """Return y with G y closest to ``target`` that minimises Σ M_kk y_k²."""
+        """Return the y (nv) with least Σ M_kk y_k² of all for which G y is closest to ``target``."""
         pulled = self._on(range(len(self.inertia)), self._least.solved_nearly(target))
         return [x / m for x, m in zip(pulled, self.inertia, strict=True)]
 

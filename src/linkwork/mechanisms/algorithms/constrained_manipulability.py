@@ -72,7 +72,11 @@ def constrained_manipulability(
     part: str = "all",
     actuators: Names = None,
 ) -> Any:
-    """Return w, the product of the d largest singular values of F; infinity if the frame moves without motors."""
+    """Return the manipulability w of a robot with constraints; infinity if the frame moves without motors.
+
+    w is the product of the d largest singular values of F. Row i of F has the motor forces that balance the unit
+    wrench i on the frame; d is the number of velocities that the constraints permit.
+    """
     split = _Split.at(tree, q, frame, relative_to, part, actuators, 0.0)
     return where(split.free, inf, split.size)
 
@@ -85,9 +89,10 @@ def constrained_manipulability_gradient(
     part: str = "all",
     actuators: Names = None,
 ) -> list[Any]:
-    """Return the derivative of w along each velocity (nv), for velocities that satisfy the constraints.
+    """Return the derivative of the manipulability w along each velocity (nv), for a robot with constraints.
 
-    It is 0 where w is 0, and where the frame moves without motors.
+    It holds for velocities that satisfy the constraints. It is 0 where w is 0, and where the frame moves without
+    motors.
     """
     split = _Split.at(tree, q, frame, relative_to, part, actuators, 0.0)
     moving = seeded([*q, 0.0], [*map(SparseTangent, tangent_rates(tree, q)), SparseTangent({})])
@@ -99,16 +104,20 @@ def constrained_manipulability_gradient(
 def log_manipulability(
     tree: Tree, q: Sequence[Any], frame: str, relative_to: str, part: str, time: Any, floor: Any
 ) -> tuple[Any, Any]:
-    """Return log w with ``floor`` added to squared singular values, and True if the frame moves without motors."""
+    """Return log w of the manipulability w, and True if the frame moves without motors.
+
+    ``floor`` is added to the squared singular values whose product is w².
+    """
     value, free = apply_rule(_Logarithm(tree, (frame, relative_to, part), floor), [*q, time])
     return value, lt(0.5, free)
 
 
 @dataclass(frozen=True, eq=False)
 class _Logarithm(CustomDerivative):
-    """Rule for log w, and 1 if the frame moves without motors, as a function of q and time.
+    """Derivative rule of log w of the manipulability w, as a function of q and time.
 
-    The robot is not a field: it may contain functions of users, and the results and intermediate values have its code.
+    The second result is 1 if the frame moves without motors, else 0. The robot is not a field: it may contain
+    functions of users, and the results and intermediate values have its code.
     """
 
     robot: InitVar[Tree]
@@ -149,7 +158,11 @@ class _Logarithm(CustomDerivative):
 def _change(
     tree: Tree, at: Sequence[Any], of: tuple[str, str, str], z: Sequence[Sequence[Any]], forces: Sequence[Sequence[Any]]
 ) -> Any:
-    """Return Σ_i J_i·z_i − λ_iᵀ G z_i at (q, time) = ``at``, whose derivative equals the derivative of log w."""
+    """Return Σ_i J_i·z_i − λ_iᵀ G z_i at (q, time) = ``at``; its derivative is that of log w, w the manipulability.
+
+    J_i are rows of the frame's Jacobian, and G is the constraint Jacobian. The multipliers z_i (nv) and constraint
+    forces λ_i of the unit wrench i are constant.
+    """
     J, G = _selected(tree, at[:-1], *of), rates_of(tree, at[:-1], [0.0] * tree.nv, at[-1]).rows
     return sum(
         (
@@ -172,9 +185,10 @@ def _selected(tree: Tree, q: Sequence[Any], frame: str, relative_to: str, part: 
 
 @dataclass(frozen=True, slots=True)
 class _RangeInverse(CustomDerivative):
-    """Rule for P = (F Fᵀ + f)⁻¹ and Q = (F Fᵀ)⁻¹ in the range of F, and 0 in its complement, with f the floor.
+    """Derivative rule of the inverses P of A = F Fᵀ + f and Q of F Fᵀ, both restricted to the range of F.
 
-    The inputs are both, without derivatives, and A = F Fᵀ + f.  With N = 1 − P A, at constant rank:
+    P and Q are 0 in the complement of the range, and f is a small multiple of the identity. The inputs are P and Q,
+    which are not differentiated, and A. With N = 1 − P A, at constant rank:
 
         dP = −P dA P + P Q dA N + N dA Q P,      dQ = −Q dA Q + Q² dA N + N dA Q².
     """
@@ -229,14 +243,15 @@ class _Split:
         return result
 
     def logarithm(self, floor: Any) -> Any:
-        """Return log w with ``floor`` added to squared singular values."""
+        """Return log w of the manipulability w, with ``floor`` added to squared singular values."""
         logs = [where(lt(self.d, k + 0.5), 0.0, log(x * x + floor)) for k, x in enumerate(self.values)]
         return 0.5 * sum(logs, where(lt(self.d, 0.5), log(floor), 0.0))
 
     def pulls(self, floor: Any) -> tuple[list[list[Any]], list[list[Any]]]:
-        """Return z (nv) and λ for each wrench, with ``floor`` added to squared singular values.
+        """Return the multipliers z (nv) and the constraint forces λ of each unit wrench, for the derivative of log w.
 
-        V Vᵀ follows from F Fᵀ by a rule, whose derivative holds at constant rank, also for equal singular values.
+        w is the manipulability; ``floor`` is added to squared singular values. The derivative of z holds at constant
+        rank, also for equal singular values.
         """
         u = stop_gradient([*flat(self.left), *self.values, self.d])
         m, count = len(self.left), len(self.values)

@@ -37,7 +37,10 @@ Matrix = list[list[Any]]
 
 @dataclass(frozen=True, slots=True)
 class ConstraintDerivatives:
-    """Derivatives of Gᵀλ and G a + γ with respect to the state; for q, in the tangent space."""
+    """Derivatives of Gᵀλ and of G a + γ with respect to q (in its tangent space) and v.
+
+    G is the constraint Jacobian and γ the bias; the constraint forces λ and accelerations a are constant.
+    """
 
     pulled_by_q: Matrix  # ∂(Gᵀλ)/∂q, nv × nv, for constant λ
     by_q: Matrix  # ∂(G a + γ)/∂q, nc × nv
@@ -53,9 +56,10 @@ def constraint_derivatives(
     time: Any = 0.0,
     of: Sequence[str] = ("pulled_by_q", "by_q", "by_v"),
 ) -> ConstraintDerivatives:
-    """Return the derivatives of Gᵀλ and G a + γ with respect to q and v, for constant accelerations a and forces λ.
+    """Return the derivatives of Gᵀλ and G a + γ with respect to q and v, for constant a and constraint forces λ.
 
-    Only the derivatives named in ``of`` are complete.
+    G is the constraint Jacobian and γ the bias of the constraints. Only the fields of the result that are named in
+    ``of`` are complete.
     """
     n, start = tree.nv, 0
     result = ConstraintDerivatives([[0.0] * n for _ in range(n)], [], [])

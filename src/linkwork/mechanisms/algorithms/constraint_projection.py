@@ -85,9 +85,9 @@ def approached_configuration(
     error: Callable[[Scalars], Scalars],
     short_step: Callable[[Scalars, Scalars, Any], Scalars],
 ) -> WhileResult:
-    """Return the loop of Newton's method from q: its state begins with the last configuration (nq).
+    """Return the result of Newton's method from q: the state of the loop begins with the final configuration (nq).
 
-    ``error(at)`` are the errors of the holonomic constraints.  ``short_step(at, target, more)`` is a step as
+    ``error(at)`` are the errors of the holonomic constraints. ``short_step(at, target, more)`` is a step as
     `LeastNormStep.short_step` returns it.
     """
     scales, units = error_scales(tree), unit_steps(tree)

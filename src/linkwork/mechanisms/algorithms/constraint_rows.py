@@ -74,12 +74,12 @@ class AllRates:
 
 
 def rates_of(tree: Tree, q: Scalars, v: Scalars, time: Any = 0.0) -> AllRates:
-    """Return G, γ and σ of all constraints of a robot in one state."""
+    """Return Jacobian G, bias γ and drift σ of all constraints in one state: G v + σ = 0 and G a + γ = 0."""
     return rates_of_some(tree, tree.constraints, q, v, time)
 
 
 def rates_of_some(tree: Tree, constraints: Iterable[Constraint], q: Scalars, v: Scalars, time: Any = 0.0) -> AllRates:
-    """Return G, γ and σ of the listed constraints of a robot in one state."""
+    """Return Jacobian G, bias γ and drift σ of these constraints in one state: G v + σ = 0 and G a + γ = 0."""
     state = KinematicState(tree, q, v, time)
     result = AllRates([], [], [], [])
     for constraint in constraints:
@@ -146,7 +146,10 @@ def error_scales(tree: Tree) -> list[float]:
 
 
 def position_rounding(tree: Tree) -> float:
-    """Return the rounding [m] of constraint errors by the distances of joints and frames from the world's origin."""
+    """Return the rounding error [m] of positions in the world.
+
+    It is proportional to the largest distance of joints and frames that are fixed to the world from its origin.
+    """
     placements = [body.placement for body in tree.bodies if body.parent == WORLD]
     placements += [frame.placement for frame in tree.frames if frame.body == WORLD]
     known = [[*X.translation] for X in placements]

@@ -130,7 +130,7 @@ class _Problem:
         return error, result
 
     def _chart(self, i: int, q: Scalars, at: Scalars) -> tuple[list[Any], list[SparseTangent]]:
-        """Return the tangent coordinates of joint i's configuration relative to ``at``, and their Jacobian for v."""
+        """Return the tangent coordinates of joint i's configuration relative to ``at``, and their derivatives by v."""
         body, start = self.tree.bodies[i], self.tree.v_slices[i].start
         q_i = [q[k] for k in range(self.tree.nq)[self.tree.q_slices[i]]]
         rates = [

@@ -143,8 +143,9 @@ def loop_motor_wrenches(
 def loop_rows(tree: Tree, q: Scalars, every: bool = False) -> list[ResistingRow]:
     """Return the directions in which springs, dampers and friction of loop joints resist, as rows S⁺ J (nv).
 
-    Springs of `has_curved_springs` have rows of their own.  With ``every``, rows of joints that do not resist are
-    included, and rows of such springs are not.
+    J is the Jacobian of the joint's frame M relative to F, and S⁺ maps twists to the joint's velocities. A spring
+    whose deflection is no integral of these velocities (`has_curved_springs`) has a further row. With ``every``,
+    joints that do not resist have rows too, and such springs have none.
     """
     state, result = KinematicState(tree, q), list[ResistingRow]()
     for loop in loops_of(tree):

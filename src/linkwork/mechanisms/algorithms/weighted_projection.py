@@ -89,7 +89,7 @@ class MassMetric:
 
 
 def of_errors(tree: Tree, rates: AllRates) -> AllRates:
-    """Return G, γ and σ of the holonomic constraints only."""
+    """Return Jacobian, bias and drift of the holonomic constraints only, from the ``rates`` of all constraints."""
     holonomic = [c.holonomic for c in tree.constraints for _ in c.component_names]
     if all(holonomic):
         return rates

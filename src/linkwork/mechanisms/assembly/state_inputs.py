@@ -56,7 +56,10 @@ class StateInputs:
         return self._mapped(lambda x, dims: x.reshape(*shape, *dims))
 
     def of_all(self, axes: int) -> StateInputs:
-        """Return the inputs of a batch with further last axes, whose states are equal; they broadcast."""
+        """Return the inputs with this number of further batch axes of length 1 at the end.
+
+        The inputs then broadcast over further states of each mechanism.
+        """
         return self._mapped(lambda x, dims: x.reshape(*x.shape[: x.ndim - len(dims)], *(1,) * axes, *dims))
 
     def repeated(self, count: int) -> StateInputs:

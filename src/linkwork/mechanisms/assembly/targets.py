@@ -109,7 +109,7 @@ class ClosedMechanism:
 
     @cached_property
     def rounding(self) -> float:
-        """Rounding of errors [characteristic lengths] by distances from the world's origin."""
+        """Rounding error of positions in the world, in characteristic lengths."""
         return position_rounding(self.tree) / self.length
 
     @cached_property
@@ -118,11 +118,14 @@ class ClosedMechanism:
         return characteristic_length(self.tree)
 
     def open_by(self, error: np.ndarray) -> np.ndarray:
-        """Return the largest error (...) [rad, characteristic lengths] beyond the rounding of world positions."""
+        """Return the largest constraint error (...) minus the rounding error of positions.
+
+        Errors are in radians and characteristic lengths.
+        """
         return np.asarray((np.abs(error) * self.scales).max(axis=-1, initial=0.0) - self.rounding)
 
     def dependent_block(self, q: np.ndarray, fixed: Sequence[str], at: StateInputs) -> np.ndarray:
-        """Return the columns of G of the joints that are not fixed, (..., rows, free)."""
+        """Return the columns of the constraint Jacobian that belong to joints that are not fixed, (..., rows, free)."""
         result: np.ndarray = self.jacobian(q, at)[..., self.free(fixed)]
         return result
 
@@ -135,7 +138,10 @@ class ClosedMechanism:
     def nearest_revolutions(
         self, q: np.ndarray, to: np.ndarray, fixed: Sequence[str], position_limits: bool
     ) -> np.ndarray:
-        """Return equal configurations whose periodic angles are as close to ``to`` as limits allow."""
+        """Return q with angles changed by full revolutions, so that they are as close to ``to`` as limits allow.
+
+        Only angles whose full revolutions change no pose, and that are not fixed, are changed.
+        """
         if not (np.abs(to - q) > math.pi).any():
             return q
         free, result = set(self.free(fixed)), np.array(q)

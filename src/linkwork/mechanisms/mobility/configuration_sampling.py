@@ -79,7 +79,7 @@ class Mechanism:
 
     @cached_property
     def closed(self) -> float:
-        """Error [m] of an assembled configuration."""
+        """Largest error [m] with which a configuration counts as assembled."""
         return CLOSED * self.scales.length + position_rounding(self.robot.tree)
 
     def projected(self, q: np.ndarray) -> Assembled:
@@ -140,9 +140,10 @@ class Mechanism:
         return Assembled(q, error, (size <= self.closed) & ~lost)
 
     def assembled(self, starts: Iterable[np.ndarray]) -> Assembled:
-        """Return the first starts projected onto the constraints: configurations (n, nq), or (nq,) for all mechanisms.
+        """Return, for each mechanism, the first of the ``starts`` whose projection satisfies the constraints.
 
-        If no start can be projected, it is the projected start of smallest error.
+        A start is an array (n, nq) of configurations, or (nq,) for all mechanisms. If no projection satisfies the
+        constraints, the projection with the smallest error is returned.
         """
         starts = iter(starts)
         best = self.projected(next(starts))

@@ -99,7 +99,10 @@ class Decomposed(NamedTuple):
 
     @property
     def moving(self) -> np.ndarray:
-        """Largest component of each velocity in the basis of the null space, (n, k)."""
+        """Largest absolute component of each velocity in a basis of the null space, (n, k).
+
+        It is 0 for a velocity that is zero in all free motions.
+        """
         parts = np.where(self.free[..., np.newaxis], np.abs(self.V), 0.0)
         return np.asarray(parts.max(axis=-2, initial=0.0))
 

@@ -40,7 +40,10 @@ LOCKED_RATE = 1e-7  # component of a unit velocity below which a joint counts as
 
 
 def assembled_near(mechanism: Mechanism, q: np.ndarray | None, count: int = 1) -> Assembled:
-    """Return assembled configurations of a batch: from q (n, nq), or for None from neutral, else from random ones."""
+    """Return assembled configurations of a batch of mechanisms, projected from q (n, nq) onto the constraints.
+
+    Where the projection of q fails, random configurations are projected. With q None, the neutral one is the first.
+    """
     robot = mechanism.robot
     rng = np.random.default_rng(0)
     first = np.broadcast_to(robot.neutral() if q is None else q, (count, robot.nq))
@@ -107,7 +110,7 @@ class _SampledJacobians:
         return result
 
     def add(self, index: np.ndarray, G: np.ndarray, ranks: Decomposed) -> None:
-        """Add another configuration of the mechanisms with an index."""
+        """Add the constraint Jacobians G of a further configuration, for the mechanisms with these indices."""
         better = ranks.rank > self.generic_rank[index]
         better |= (ranks.rank == self.generic_rank[index]) & (ranks.least > self._least[index])
         lanes = index[better]

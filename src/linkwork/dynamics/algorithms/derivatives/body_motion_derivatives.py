@@ -60,7 +60,10 @@ Scalars = Sequence[Any]
 
 @dataclass(frozen=True, slots=True)
 class Varying:
-    """One velocity component of a joint: its Jacobian column J, and derivatives of the motion of the joint's body."""
+    """One velocity component of a joint: its Jacobian column J, and derivatives of the body's motion by q and v.
+
+    A change along J varies the twists of all bodies behind the joint by Ψ̇, and their accelerations by Ψ̇ × V + Ψ̈.
+    """
 
     number: int  # index in v
     J: Motion
@@ -72,7 +75,10 @@ class Varying:
 
 @dataclass(frozen=True, slots=True)
 class Carrier:
-    """Pose, twist and acceleration of a body in the axes of its branch, and its joint's columns."""
+    """Pose Y, twist V and acceleration A of a body, and a `Varying` for each velocity component of its joint.
+
+    They are in the axes of the first body of the branch of the tree, relative to an inertial frame at its origin.
+    """
 
     root: Rotation  # axes of the branch in the world
     Y: Pose
@@ -82,7 +88,7 @@ class Carrier:
 
 
 def carriers(tree: Tree, q: Scalars, v: Scalars, a: Scalars) -> dict[int, Carrier]:
-    """Return the `Carrier` of every body; q, v and a are split by body."""
+    """Return the motion and the derivatives of motion, a `Carrier`, of every body; q, v and a are split by body."""
     result: dict[int, Carrier] = {}
     for i, p, body in tree.outward():
         result[i] = _carrier(tree, body, i, result.get(p), q[i], v[i], a[i])
@@ -106,7 +112,7 @@ def _carrier(tree: Tree, body: Body, i: int, parent: Carrier | None, q: Scalars,
 def varying(
     body: Body, indices: range, q: Scalars, v: Scalars, a: Scalars, Y: Pose, V_p: Motion, A_p: Motion
 ) -> list[Varying]:
-    """Return a `Varying` for each velocity component of a body's joint.
+    """Return the derivatives of a body's motion, a `Varying` for each velocity component of its joint.
 
     Y is the body's pose, and V_p and A_p are the twist and acceleration of its parent.
     """
@@ -142,7 +148,11 @@ def _tangent(motion: Motion, level: int) -> Motion:
 def joint_force_of_wrench(
     tree: Tree, q: Scalars, at: dict[int, Carrier], frame: str, expressed_in: str, count: int = 6
 ) -> list[list[Any]]:
-    """Return Jᵀ (nv × count), whose columns are the joint forces of the last ``count`` unit wrenches on a frame."""
+    """Return Jᵀ (nv × count): column c has the joint forces of a unit wrench on a frame.
+
+    The unit wrenches are the last ``count`` of (moment; force), in the axes of ``expressed_in``: all six, or the three
+    forces.
+    """
     result = [[0.0] * count for _ in range(tree.nv)]
     for component, unit in enumerate(unit_vectors(6)[6 - count :]):
         for body, F in external_forces(tree, q, [(frame, expressed_in, unit)]).items():
@@ -154,10 +164,11 @@ def joint_force_of_wrench(
 def turned_wrenches(
     tree: Tree, q: Scalars, at: dict[int, Carrier], wrenches: Wrenches
 ) -> Iterator[tuple[int, int, Any]]:
-    """Yield derivatives (row, column, value) of joint forces by q for wrenches that rotate relative to their bodies.
+    """Yield elements (row, column, value) of ∂τ/∂q that arise because wrenches rotate relative to their bodies.
 
-    A wrench is constant in the axes that it is expressed in.  Where a joint rotates only one of body and axes, (n; f)
-    at r rotates by ω relative to the body: it varies by ω × n, ω × f at r.
+    A wrench is constant in the axes that it is expressed in. It rotates relative to its body if a joint carries the
+    body but not the axes, or the axes but not the body. A wrench (n; f) at r that rotates by ω varies by (ω × n; ω ×
+    f) at r.
     """
     for name, expressed_in, components in wrenches:
         body, axes = tree.frame(name).body, tree.frame(expressed_in).body

@@ -103,9 +103,10 @@ def forward_dynamics_derivatives(
 
 
 def _accelerated_alike(tree: Tree, at: dict[int, Carrier]) -> Iterator[tuple[int, list[Any]]]:
-    """Yield (k, column) for the columns k of (∂a/∂q, ∂a/∂v) in which only a floating base's acceleration changes.
+    """Yield (k, column) for those columns k of (∂a/∂q, ∂a/∂v) that need no solution of equations.
 
-    Along these the whole branch of the floating body is accelerated equally.
+    Changes along them accelerate all bodies of a floating base's branch equally. So only the base's own acceleration
+    changes.
     """
     for i, p, _ in tree.outward():
         if p != WORLD or not _floats([c.J for c in at[i].columns]):

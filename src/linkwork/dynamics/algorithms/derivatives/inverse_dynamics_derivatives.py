@@ -152,7 +152,10 @@ def rows_of_inverse_dynamics_derivatives(
 
 
 def passive_part(tree: Tree, q: Scalars, v: Scalars, friction: str | FrictionLaw) -> tuple[Matrix, Matrix, Matrix]:
-    """Return −∂f/∂q and −∂f/∂v of the forces f of `added_force`, and diag(armature), nv × nv each."""
+    """Return −∂f/∂q, −∂f/∂v and diag(armature), nv × nv each, for the joint forces f of passive elements.
+
+    f are the forces of springs, dampers, friction and force elements, minus the gyroscopic force of armature.
+    """
     dq, dv, da = zeros(tree.nv), zeros(tree.nv), zeros(tree.nv)
     for matrix, values in zip((dq, dv), passive_force_derivatives(tree, q, v, friction), strict=True):
         for i, k, value in values:
@@ -309,10 +312,7 @@ def symmetric(tree: Tree, H: Matrix) -> Matrix:
 
 
 def _mirrored(H: Matrix) -> Matrix:
-    """Return the symmetric matrix with the upper triangle of H.
-
-    In that triangle the outer joint is varied second, which costs less.
-    """
+    """Return the symmetric matrix that has the upper triangle of H."""
     return [[H[min(j, k)][max(j, k)] for k in range(len(H))] for j in range(len(H))]
 
 
@@ -355,10 +355,10 @@ def element_force_derivatives(tree: Tree, q: Scalars, v: Scalars) -> tuple[Matri
 def passive_force_derivatives(
     tree: Tree, q: Scalars, v: Scalars, friction: str | FrictionLaw
 ) -> tuple[Entries, Entries]:
-    """Return the nonzero elements, as (row, column, value), of the derivatives by q and v of `added_force_of_joints`.
+    """Return the nonzero elements (row, column, value) of ∂f/∂q and ∂f/∂v, for the passive joint forces f.
 
-    Derivatives with respect to q are in its tangent space.  Force elements are left out: see
-    `element_force_derivatives`.
+    f are the forces of springs, damping and friction in joints, minus the gyroscopic force of armature. ∂f/∂q is in
+    the tangent space of q. Force elements are left out: see `element_force_derivatives`.
     """
 
     def of_q(q: Scalars) -> list[Any]:

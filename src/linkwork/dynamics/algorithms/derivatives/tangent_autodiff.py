@@ -96,7 +96,7 @@ def _in_reverse(
 
 
 def _is_long(tree: Tree) -> bool:
-    """Return True if joints are carried by so many others that reverse differentiation takes fewer operations."""
+    """Return True if chains of joints are so long that reverse differentiation takes fewer operations."""
     carried: dict[int, int] = {}
     for i, p, body in tree.outward():
         carried[i] = carried.get(p, 0) + body.joint.nv
@@ -183,9 +183,9 @@ def _blocks(
 def _columns(
     body: Body, compute: Callable[..., Scalars], as_velocity: Callable[..., Scalars], arguments: Sequence[Scalars]
 ) -> Iterator[tuple[int, int, Scalars]]:
-    """Yield (argument, k, column): the derivative of a joint's result with respect to a velocity component.
+    """Yield (i, k, column): the derivative of a joint's result along the k-th velocity component of argument i.
 
-    It is the k-th component of the argument with this number.
+    The first argument is a configuration, all others are velocities.
     """
     nq, nv = body.joint.nq, body.joint.nv
     if not nv:

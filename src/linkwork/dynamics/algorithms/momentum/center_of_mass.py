@@ -140,15 +140,18 @@ class Subtree:
 
     @property
     def bodies(self) -> Collection[int]:
-        """Bodies with links that count: WORLD, too, if such links are fixed to it, or it carries several bodies."""
+        """Indices of the bodies with links in the subtree.
+
+        WORLD is among them if the subtree has links fixed to the world, or is the whole robot.
+        """
         return self.inertias.keys()
 
 
 def part_of(tree: Tree, subtree: str | None, function: str) -> Subtree:
-    """Return the whole robot, or the part of it behind a frame: the frame's link and all links behind that.
+    """Return the subtree behind a frame: the frame's link and all links behind it; None is the whole robot.
 
-    Links are behind another if joints or welds connect them to it on the side away from the world.  Of a frame fixed
-    to the world it is the whole robot.  Raises ValueError for a part without mass, and for a part of a body whose
+    A link is behind another one if joints or welds connect it on the side away from the world. For a frame fixed to
+    the world, the result is the whole robot. Raises ValueError for a part without mass, and for a part of a body whose
     inertia is set as a whole by the kernel parameter "inertia".
     """
     tree.require_inertias(function)
@@ -176,11 +179,10 @@ def part_of(tree: Tree, subtree: str | None, function: str) -> Subtree:
 
 
 def _welded_part(tree: Tree, root: Frame) -> tuple[str, frozenset[str | None] | None]:
-    """Return the link that carries a frame, and the frames of its body that are that link or behind it.
+    """Return a frame's link, and the names of the frames of its body that are fixed to it or to links behind it.
 
-    The welds of a body form a tree that begins at the link at which the body's joint is; a part is on the far side of
-    its first link.  The set is None for all of the body.  It has the element None if the body's main link, which is
-    welded to no other link, is in it.
+    The links of a body are welded together in a tree, whose first link has the body's joint. The set is None if it has
+    all frames of the body. It contains None if it includes the body's main link, which is welded to no other link.
     """
     frames = {frame.name: frame for frame in (root, *tree.frames) if frame.body == root.body}
     chain = _links_to_main(frames, root.name)
@@ -203,9 +205,9 @@ def _link_of(frames: Mapping[str, Frame], name: str) -> str:
 
 
 def _links_to_main(frames: Mapping[str, Frame], name: str) -> list[str | None]:
-    """Return the link of a frame, the link that this one is welded to, and so on.
+    """Return the chain of links from a frame's link to the body's main link, each welded to the next.
 
-    The last element is None, which stands for the body's main link: every link that is welded to no other one.
+    The last element is None, which stands for the main link; a main link is welded to no other link.
     """
     links: list[str | None] = []
     carrier: str | None = _link_of(frames, name)
@@ -225,7 +227,10 @@ def _welded_behind(frames: Mapping[str, Frame], link: str | None) -> frozenset[s
 
 
 def _own_inertia(tree: Tree, root: Frame, welded: Collection[str | None] | None, function: str) -> Inertia:
-    """Return the inertia of the links of a root's body that count, about the origin of the body in its axes."""
+    """Return the inertia of the links named ``welded`` in the root's body, about its origin and in its axes.
+
+    None stands for all links of the body.
+    """
     if welded is None:
         return tree.fixed_inertia if root.body == WORLD else tree.bodies[root.body].inertia
     has_none = all(f.body == WORLD or f.inertia.is_zero for f in tree.frames)
@@ -236,12 +241,12 @@ def _own_inertia(tree: Tree, root: Frame, welded: Collection[str | None] | None,
 
 
 def _parent_link(tree: Tree, body: Body) -> str | None:
-    """Return the name of the link of the parent body at which a body's joint is; None for the main link."""
+    """Return the name of the link of the parent body to which the joint connects a body; None for the main link."""
     return next((name for name in body.links or () if tree.frame(name).body == body.parent), None)
 
 
 def _moments(tree: Tree, part: Subtree, q: Scalars, v: Scalars = (), a: Scalars = ()) -> tuple[Vec3, Vec3, Vec3]:
-    """Return the centre of mass from the root's origin, its velocity and its acceleration relative to the root.
+    """Return a subtree's centre of mass in its root frame [m], and its velocity and acceleration relative to the root.
 
     All are in the root's axes.
     """

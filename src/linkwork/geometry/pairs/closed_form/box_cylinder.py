@@ -1,14 +1,15 @@
-"""Signed distance of a box or a segment and a cylinder, by the few directions at which h(n) can be extreme.
+"""Signed distance of a box or a segment and a cylinder, by the few directions in which their overlap can be least.
 
-The Minkowski difference A − B is the sum of segments (the box's edges and the cylinder's axis) and a disc.  Its surface
-is smooth
+The overlap h(n) of bodies A and B along a unit vector n is the sum of their extents along n, minus the distance of the
+centers along n. The signed distance is the largest −h(n), if it is not positive. The Minkowski difference A − B is the
+sum of segments (the box's edges and the cylinder's axis) and a disc. Its surface is smooth
 
 - on flat faces, which two of the segments or the disc span;
 - on the cylinder's side next to a vertex of the box: n is orthogonal to the axis, along the line from the vertex to it;
 - where an edge of the box and a rim touch (`edge_rim_extremes.py`).
 
-h(n) is minimal at one of these, so −h is the negative depth, or, if positive, a distance.  Separate bodies may also be
-nearest at a vertex of the box and a rim.  This holds for the vertex nearest to the cylinder if its normal leads out of
+h(n) is minimal at one of these, so −h is the negative depth, or, if positive, a distance. Separate bodies may also be
+nearest at a vertex of the box and a rim. This holds for the vertex nearest to the cylinder if its normal leads out of
 the box, since it is then the nearest of all points.
 """
 

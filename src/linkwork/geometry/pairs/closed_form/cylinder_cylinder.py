@@ -1,17 +1,17 @@
-"""Signed distance of two cylinders, by the few directions at which h(n) can be extreme.
+"""Signed distance of two cylinders, by the few directions in which their overlap can be extreme.
 
-The Minkowski difference A − B is the sum of two segments (the axes) and two discs.  Unless these are parallel, its
-surface is smooth everywhere:
+The overlap h(n) of bodies A and B along a unit vector n is the sum of their extents along n, minus the distance of the
+centers along n. The Minkowski difference A − B is the sum of two segments (the axes) and two discs. Unless these are
+parallel, its surface is smooth everywhere:
 
 - flat where n is parallel to an axis, or orthogonal to both;
 - where the side of one touches a rim of the other: n is orthogonal to the first axis, along which the other projects to
   a swept ellipse, as in `edge_rim_extremes.py`;
 - where two rims touch: n is arbitrary, and is the result of Newton's method on the sphere.
 
-−h(n) is extreme at one of these.  Separate cylinders have one such direction, and it is recognised: the support points
-along n are on both.  So rims are evaluated only if the best of the other candidates is not recognised.  Overlaps may
-have many.  There Newton's method starts from four directions; it found the minimum in all but 4 of 360 000 shallow
-overlaps, and in all of 380 000 others.
+−h(n) is extreme at one of these. Separate cylinders have one such direction, and it is recognised: the support points
+along n are on both. So rims are evaluated only if the best of the other candidates is not recognised. Overlaps may
+have many. There Newton's method starts from four directions; it missed the minimum in 4 of 740 000 overlaps.
 """
 
 from __future__ import annotations
@@ -314,13 +314,13 @@ def _with_rims(two: _TwoCylinders, first: _BestDirection) -> _BestDirection:
 
 
 def _corner(two: _TwoCylinders, end_a: Any, end_b: Any) -> Vec3:
-    """Return the vector from the center of A's disc to that of B's disc, at the ends with the signs of n."""
+    """Return the vector from the center of A's end disc to that of B's; ``end_a`` and ``end_b`` are 1 or −1."""
     result: Vec3 = two.c - _Z * (two.la * end_a) - two.a * (two.lb * end_b)
     return result
 
 
 def _on_sphere(two: _TwoCylinders, n: Vec3, corner: Vec3, going: Any) -> Vec3:
-    """Return the normal of two rims by Newton's method on the sphere."""
+    """Return the direction in which two rims touch, by Newton's method from n; ``corner`` leads from disc to disc."""
 
     def step(state: tuple[Vec3, Any]) -> tuple[Vec3, Any]:
         m, square = _rim_step(two, state[0], corner)
@@ -332,7 +332,7 @@ def _on_sphere(two: _TwoCylinders, n: Vec3, corner: Vec3, going: Any) -> Vec3:
 
 
 def _rim_step(two: _TwoCylinders, m: Vec3, corner: Vec3) -> tuple[Vec3, Any]:
-    """Return a Newton step and its square: h has the gradient r and the second derivative J_A + J_B − h."""
+    """Return the direction after a Newton step from m to a stationary overlap of two rims, and the step's square."""
     t, u = m.cross(_Z), m.cross(two.a)
     i, j = _inverse(t), _inverse(u)
     r = (m - _Z * m.z) * (two.ra * i) + (m - two.a * m.dot(two.a)) * (two.rb * j) - corner

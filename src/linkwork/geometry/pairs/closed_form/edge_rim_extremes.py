@@ -107,7 +107,10 @@ def least_along_edges(
 def _with_next_arc(
     cylinder: CylinderInBoxFrame, arcs: Sequence[_Arc], index: Any, depth: Any, n: Vec3, out: Vec3, going: Any
 ) -> tuple[Any, Any, Vec3, Vec3]:
-    """Return (index, h, n, out) with the next arc in which h may be below the depth; see `least_along_edges`."""
+    """Return (index, h, n, out) after the next arc of directions in which the overlap h may be below ``depth``.
+
+    n and ``out`` are those of the least h so far; ``out`` is the radial direction from the axis to the rim.
+    """
     index, arc = _following(arcs, index, depth, going)
     m, radial = _root(arc, lt(index, len(arcs) - 0.5))
     h = cylinder.height(m)
@@ -116,7 +119,10 @@ def _with_next_arc(
 
 
 def _following(arcs: Sequence[_Arc], index: Any, depth: Any, going: Any) -> tuple[Any, _Arc]:
-    """Return index and arc of the next arc in which h may be below the depth; the index is len(arcs) if none is."""
+    """Return (index, arc) of the next arc of directions in which the overlap h may be below ``depth``.
+
+    The index is len(arcs) if there is none.
+    """
     limit = where(lt(0.0, depth), depth * depth, 0.0)
     result, following = arcs[-1], float(len(arcs)) + 0.0 * depth
     for k, arc in reversed(list(enumerate(arcs))):
@@ -131,23 +137,26 @@ def _all_arcs(cylinder: CylinderInBoxFrame, edges: Sequence[int]) -> list[_Arc]:
 
 
 def _chosen(condition: Any, a: _Arc, b: _Arc) -> _Arc:
-    """Return one of two arcs by a condition, without its chord."""
+    """Return the arc a where the condition is true, else b; its fields ``key`` and ``square`` are always those of a."""
     q1, q2, kappa, bent, z = (where(condition, x, y) for x, y in zip(a[:5], b[:5], strict=True))
     v1, v2, e = (choose(condition, x, y) for x, y in zip(a[5:8], b[5:8], strict=True))
     return _Arc(q1, q2, kappa, bent, z, v1, v2, e, a.key, a.square)
 
 
 def along_axis(cylinder: CylinderInBoxFrame) -> tuple[Vec3, Vec3]:
-    """Return the normal orthogonal to z at which a cylinder's rim is nearest to a body round about z, or deepest in it.
+    """Return the normal, orthogonal to z, at which a rim is nearest to, or deepest in, a body of revolution.
 
-    The second result is the radial direction from the cylinder's axis to the rim.
+    The body's axis is z. The second result is the radial direction from the cylinder's axis to the rim.
     """
     arc = _single(cylinder, 2)[0]
     return _root(arc, lt(arc.key, by_type(0.5 * _NEVER)))
 
 
 def _root(arc: _Arc, going: Any) -> tuple[Vec3, Vec3]:
-    """Return the normal at which E changes from negative to positive, and the radial direction to the rim there."""
+    """Return the direction in an arc at which the overlap h is minimal, and the radial direction to the rim there.
+
+    It is where E, which has the sign of the derivative of h, becomes positive; see the module's docstring.
+    """
     q2, bent, slope, z = arc.q2, arc.bent, arc.kappa * arc.q1, arc.z
     before = z
     for _ in range(_STEPS):
@@ -166,7 +175,10 @@ def _root(arc: _Arc, going: Any) -> tuple[Vec3, Vec3]:
 
 
 def _nearer(z: Any, q2: Any, bent: Any, slope: Any) -> Any:
-    """Return the variable z after one Newton step toward E = 0."""
+    """Return z = 1/cos φ after one Newton step toward a minimum of the overlap h.
+
+    φ is the eccentric angle of the rim's projection, an ellipse.
+    """
     x, y = slope * z + bent, q2 * z
     square = x * x + y * y
     rise = x * x * x + slope * (q2 * q2) * (z * z * z)
@@ -270,7 +282,11 @@ def _arc(
 
 
 def _key(across: Any, square: Any) -> Any:
-    """Return the signed square of a chord's cross product; −1 for a zero chord, where its sign is rounding."""
+    """Return c |c| for the cross product c = ``across`` of the ends of an arc's chord.
+
+    It is −1 for a chord without length, since the sign of c is then a rounding error. ``square`` is the squared length
+    of the chord.
+    """
     return where(lt(TINY, square), across * fabs(across), -1.0)
 
 

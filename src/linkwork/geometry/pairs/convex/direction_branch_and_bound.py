@@ -364,7 +364,7 @@ def _axis_of_revolution(core: Any) -> tuple[Vec3, Any, Any] | None:
 
 
 def images(difference: Difference, n: Vec3) -> list[Vec3]:
-    """Return −n, the images of n in the planes and about the axes of both bodies, and these axes."""
+    """Return directions that the bodies' symmetries relate to n: −n, its mirror and rotated images, and their axes."""
     result = [-n]
     for core in (difference.a, difference.b):
         for axis in _axes(core):

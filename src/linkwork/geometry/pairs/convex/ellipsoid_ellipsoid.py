@@ -142,7 +142,10 @@ def _start(difference: Difference, pair: _Pair) -> Vec3:
 
 
 def _best(difference: Difference, pair: _Pair, result: Vec3, most: Any, known: Vec3 | None = None) -> Vec3:
-    """Return the best of a direction and the axes; only axes far from a known direction, if given."""
+    """Return the direction with the largest gap: ``result``, with the gap ``most``, or an axis of an ellipsoid.
+
+    With ``known``, only axes that are far from this direction are tried.
+    """
     for axis in difference.sides()[::2]:
         trial = choose(lt(axis.dot(pair.c), 0.0), -axis, axis)  # the opposite direction has a smaller gap
         g = pair.gap(trial)
