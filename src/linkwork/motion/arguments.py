@@ -1,6 +1,7 @@
 """Checks of the arguments of trajectories: times, numbers, arrays, and limits of motions.
 
-A limit is one number, an array with one for each coordinate, a pair (lower, upper), or a dict of these by joint.
+A limit is a number, an array (n,) with a number for each coordinate, a pair (lower, upper) of these, or a dict by
+joint.
 """
 
 from __future__ import annotations
@@ -46,7 +47,7 @@ _MAX_SAMPLES = 10**9
 
 
 def increasing(caller: str, times: Any) -> np.ndarray:
-    """Return at least two increasing times (n,) as an array.  Raises ValueError."""
+    """Return times (n,) as an array.  Raises ValueError unless there are at least two and they increase."""
     result = finite_array(caller, "times", times, shape=("n",), unit="s")
     expected = f"{caller}: times: expected at least two increasing times [s]"
     if len(result) < 2:
@@ -60,10 +61,10 @@ def increasing(caller: str, times: Any) -> np.ndarray:
 def times_within(
     caller: str, t: Any, first: float, last: float, outside: Any = "raise", *, hint: bool = False, is_timed: bool = True
 ) -> np.ndarray:
-    """Return times (...) from ``first`` to ``last`` up to rounding.  Raises ValueError for times outside.
+    """Return times t (...) as an array.  Raises ValueError if a time is not between ``first`` and ``last``.
 
-    Unless ``is_timed``, they are path lengths.
-    If ``outside`` is "hold", all finite times are valid, and unchanged; with ``hint`` the error recommends this option.
+    The limits may be exceeded by rounding errors. With ``outside`` = "hold" all finite times are valid; ``hint`` adds
+    this remedy to the error. If ``is_timed`` is False, error messages call the values path lengths.
     """
     if not isinstance(outside, str) or outside not in ("raise", "hold"):
         raise ValueError(f'{caller}: outside: expected "raise" or "hold", got {outside!r}')
@@ -98,7 +99,7 @@ def sample_count(caller: str, duration: float, dt: float | None, num_samples: in
 
 
 def times_at_rate(caller: str, first: float, last: float, rate: Any) -> np.ndarray:
-    """Return times (n,) [s] from ``first`` to ``last`` at steps of exactly 1/``rate`` [s], the last one shorter.
+    """Return times (n,) [s] from ``first`` to ``last`` with steps of 1/``rate``; the last step may be shorter.
 
     Raises ValueError for a rate that is not positive, and for too many times.
     """
@@ -121,7 +122,10 @@ def normalized(robot: Any, q: np.ndarray) -> np.ndarray:
 
 
 def space_of(caller: str, robot: RobotBase | None, rows: Any, axis: int) -> CurveSpace:
-    """Return a robot's curve space, or without one a space with as many coordinates as ``rows`` has along an axis."""
+    """Return the configuration space of a robot's curves; without a robot, a space of plain coordinates.
+
+    The number of plain coordinates is the length of the axis ``axis`` of the coefficients ``rows``.
+    """
     if robot is not None:
         return CurveSpace.of(robot.tree)
     shape = np.shape(rows)
@@ -131,7 +135,10 @@ def space_of(caller: str, robot: RobotBase | None, rows: Any, axis: int) -> Curv
 
 
 def bases(caller: str, space: CurveSpace, base: Any, shape: tuple[int, ...], robot: Any) -> np.ndarray:
-    """Return the base configurations of polynomials as an array of ``shape``.  Raises ValueError."""
+    """Return configurations ``base`` as an array of ``shape``, on the robot's manifold.  Raises ValueError.
+
+    A polynomial φ(t) of tangent vectors begins at its base: q(t) = base ⊕ φ(t).
+    """
     if base is None:
         raise ValueError(f"{caller}: base: expected configurations of shape {shape}, as the robot's are not plain")
     return normalized(robot, finite_array(caller, "base", base, shape=shape))
@@ -208,7 +215,7 @@ def _limit_by_joint(
 def read_positions(
     caller: str, name: str, value: Any, size: int, robot: Any = None, default: np.ndarray | None = None
 ) -> np.ndarray:
-    """Return a limit of position as an array (nq,), from a number, an array, or a dict of numbers by joint.
+    """Return position limits (nq,), lower or upper, from a number, an array, or a dict of numbers by joint.
 
     Joints that a dict leaves out have the ``default`` limits (nq,). Raises ValueError, and UnknownNameError for an
     unknown joint.

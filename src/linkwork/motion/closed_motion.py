@@ -1,10 +1,10 @@
-"""Motion on the constraints of a mechanism: independent coordinates follow a curve, the others follow the constraints.
+"""Motion of a mechanism: independent coordinates follow a given curve, all others follow from the constraints.
 
-The curve is planned for the robot's open tree.  The independent coordinates are those that best determine the others.
-From the start on, the next configuration is predicted along the velocity and corrected onto the constraints; steps with
-large corrections are halved.  The result is a curve of quintics through these states, with the velocities and
-accelerations that satisfy the constraints.  States are added until the quintics match computed states between their
-ends, so the constraints hold there, too.
+The curve is planned for the robot's open tree, without its constraints.  The independent coordinates are those that
+best determine all other coordinates.  From the start on, the next configuration is predicted along the velocity and
+corrected onto the constraints; steps with large corrections are halved.  The result is a curve of quintics through
+these states, with the velocities and accelerations that satisfy the constraints.  States are added until the quintics
+match computed states between their ends, so the constraints hold there, too.
 """
 
 from __future__ import annotations
@@ -62,9 +62,10 @@ def is_closed(caller: str, robot: Any, independent: Any) -> bool:
 def refuse_open(
     caller: str, robot: Any, q: np.ndarray, names: Sequence[str], time: Any = 0.0, largest: float = _ASSEMBLED
 ) -> None:
-    """Raise ValueError for the first of configurations (n, nq) that does not satisfy the constraints.
+    """Raise ValueError if any of configurations q (n, nq) does not satisfy the loop constraints at ``time``.
 
-    ``largest`` is the accepted error [rad, characteristic lengths].
+    ``names`` (n) name the configurations in the message, which reports the first violation. ``largest`` is the accepted
+    error [rad, characteristic lengths].
     """
     length = characteristic_length(robot.tree)
     rows = [(name, unit) for c in robot.tree.constraints if c.holonomic for name, unit in _rows(c)]
@@ -164,7 +165,10 @@ class _ClosedMotion:
         self.independent = self._chosen() if independent is None else self._named(independent)
 
     def _named(self, independent: Any) -> tuple[str, ...]:
-        """Return the velocity names of joints.  Raises ValueError if these velocities do not determine the others."""
+        """Return the names of the velocity coordinates of ``independent`` joints.
+
+        Raises ValueError if these velocities do not determine the velocities of all other joints.
+        """
         names = (independent,) if isinstance(independent, str) else tuple(independent)
         q = self.through[0][2]
         try:
@@ -174,10 +178,10 @@ class _ClosedMotion:
         return tuple(self.robot.v_names[k] for k in self.robot.v_index(names))
 
     def _chosen(self) -> tuple[str, ...]:
-        """Return the names of the independent velocities: those that determine the others best at all points.
+        """Return names of independent velocity coordinates: those that determine all other velocities best.
 
-        For a joint whose configurations are not a vector space, such as a ball joint, either all velocities or none are
-        independent.
+        All points through which the motion passes are considered. For a joint whose configurations are not a vector
+        space, such as a ball joint, either all velocities or none are independent.
         """
         robot, points = self.robot, np.array([q for _, _, q in self.through])
         times = np.array([t for t, _, _ in self.through])
@@ -289,7 +293,10 @@ class _ClosedMotion:
         return float(np.abs(change).max(initial=0.0))
 
     def _refuse_elsewhere(self, name: str, expected: np.ndarray, q: np.ndarray) -> None:
-        """Raise ValueError if the motion does not pass through a point, up to full revolutions."""
+        """Raise ValueError if ``expected`` and the configuration q of the motion differ, except by full revolutions.
+
+        ``name`` names the expected configuration in the message.
+        """
         q = nearer_turns(self.robot, expected, q)
         change = np.abs(np.asarray(self.robot.difference(expected, q)) / self.units)
         if change.max(initial=0.0) > _SAME:
@@ -309,9 +316,10 @@ class _ClosedMotion:
 
 
 def _pivots(basis: np.ndarray, rows: list[int], allowed: np.ndarray, count: int) -> list[int]:
-    """Return the indices of at most ``count`` independent rows of a basis: ``rows``, then pivots among ``allowed``.
+    """Return the indices of at most ``count`` linearly independent rows of a matrix ``basis``.
 
-    Among nearly equal pivots, the first one is chosen.
+    The given ``rows`` come first. Pivots among the rows ``allowed`` follow: each has the greatest component orthogonal
+    to all earlier rows. Among nearly equal pivots, the first one is chosen.
     """
     remaining, result = np.array(basis), list[int]()
     for k in range(count):
@@ -330,7 +338,7 @@ def _pivots(basis: np.ndarray, rows: list[int], allowed: np.ndarray, count: int)
 
 
 def _motions(G: np.ndarray) -> np.ndarray:
-    """Return an orthonormal basis (nv, count) of the motions that a scaled constraint Jacobian permits."""
+    """Return an orthonormal basis (nv, count) of the null space of a constraint Jacobian G with scaled columns."""
     _, sizes, V = np.linalg.svd(G)
     basis: np.ndarray = V[int((sizes > _DEPENDENT * sizes[0]).sum()) :].T
     return basis
@@ -345,10 +353,10 @@ def closed_profile(
     is_fixed: bool,
     independent: Any,
 ) -> Trajectory:
-    """Return the profile of a mechanism; its independent coordinates move as in the profile of its open tree.
+    """Return the motion of a mechanism whose independent coordinates follow ``curve``, the profile of its open tree.
 
-    ``ends`` are the configurations at both ends, and ``rates`` the velocities.  If other joints would exceed the
-    ``limits``, the whole motion is slowed.  Raises ValueError for ends that do not satisfy the constraints.  Raises
+    ``ends`` are the configurations at both ends, and ``rates`` the velocities. If a dependent joint would exceed the
+    ``limits``, the whole motion is slowed. Raises ValueError for ends that do not satisfy the constraints. Raises
     ValueError, too, if the motion would have to be slowed but its duration ``is_fixed``, or its velocities at the ends
     are not zero.
     """

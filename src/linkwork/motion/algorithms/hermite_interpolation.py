@@ -145,7 +145,7 @@ def mean_slope(h0: Any, h1: Any, back: Any, on: Any) -> tuple[Any, Any]:
 def solve_banded(rows: Sequence[Mapping[int, float]], right: Sequence[Any]) -> list[Any]:
     """Return the solution x of A x = right for a banded matrix A of floats.
 
-    ``rows[i]`` has the nonzero entries of row i of A, by column.  Entries of ``right`` and x are of any vector type.
+    ``rows[i]`` maps column j to the nonzero entry A_ij. Entries of ``right`` and x may be scalars or arrays.
     """
     left = [dict(row) for row in rows]
     x = list(right)
@@ -210,7 +210,7 @@ def solve_cyclic(
 ) -> list[Any]:
     """Return the solution x of lower_k x_{k−1} + diagonal_k x_k + upper_k x_{k+1} = right_k, with cyclic indices.
 
-    The other unknowns are solved for two right-hand sides, which gives an equation for the last unknown.
+    The last unknown is eliminated: the first n − 1 unknowns are linear in it, by two solutions of a banded system.
     """
     count = len(right)
     if count == 1:

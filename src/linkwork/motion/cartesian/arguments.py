@@ -1,4 +1,4 @@
-"""Inverse kinematics along a path: a frame, the constrained part of its pose, limits; solved in batches."""
+"""Inverse kinematics along a Cartesian path, as batches of IK problems for a frame and a part of its pose."""
 
 from __future__ import annotations
 
@@ -36,7 +36,11 @@ _PUSH = 0.1  # of a joint's range near its limits: there a redundant robot moves
 
 
 class PathRequest:
-    """A path that a frame follows, with inverse kinematics and joint velocities along it, and deviations from it."""
+    """The task of moving a robot's frame along a Cartesian path.
+
+    The methods solve inverse kinematics for poses of the path, compute joint velocities along it, and measure
+    deviations from it.
+    """
 
     def __init__(
         self,
@@ -96,7 +100,7 @@ class PathRequest:
     # -- configurations for poses
 
     def proofs(self, X: np.ndarray) -> list[UnreachableCertificate | None]:
-        """Return for each pose (n, 4, 4) a proof that the frame has it at no configuration within limits, or None."""
+        """Return for each pose X (n, 4, 4) a proof that no configuration within limits reaches it, or None."""
         tolerances = np.tile(self.problem.tolerances, (len(X), 1))
         return [proof and proof[0] for proof in proofs(self.problem, {"X_path": X}, tolerances)]
 
@@ -111,10 +115,7 @@ class PathRequest:
         return np.array(result.q), np.asarray(result.diagnostics[..., 0] == 1.0)
 
     def other_solutions(self, q: np.ndarray, X: np.ndarray) -> np.ndarray:
-        """Return further configurations (n, nq) for one pose X (4, 4), the nearest to q (nq,) first.
-
-        The searches begin at scattered configurations.
-        """
+        """Return IK solutions (n, nq) for a pose X (4, 4) from scattered initial guesses, the nearest to q first."""
         p, count = self.problem, len(_STARTS)
         result = p.kernel(
             np.repeat(q[None], count, axis=0),
@@ -213,15 +214,18 @@ class PathRequest:
         return np.stack([distance, angle], axis=-1)
 
     def smallest_singular_value(self, q: np.ndarray) -> float:
-        """Return the smallest singular value [1, m] of the task Jacobian at q (nq,), of motions that are permitted.
+        """Return the smallest singular value [1, m] of the task Jacobian at q (nq,), restricted to permitted motions.
 
-        Permitted motions are motions of unlocked joints that keep loops closed.  It is 0 at a singularity.
+        Permitted motions move unlocked joints only, and keep loops closed. The value is 0 at a singularity.
         """
         J = self.task_jacobian(q) @ self._permitted(q)
         return float(np.linalg.svd(J, compute_uv=False)[-1]) if J.size else 0.0
 
     def is_redundant(self, q: np.ndarray) -> bool:
-        """Return True if more motions are permitted at q (nq,) than the path determines."""
+        """Return True if, at q (nq,), unlocked joints have more degrees of freedom than the task has rows.
+
+        Loops stay closed, which removes degrees of freedom.
+        """
         return len(self._permitted(q)[0]) > len(self.matched)
 
     @cached_property
@@ -238,7 +242,7 @@ class PathRequest:
         return sorted(set(range(tree.nv)) - moving | locked)
 
     def _permitted(self, q: np.ndarray) -> np.ndarray:
-        """Return a basis (nv, n) of the velocities of joints that may move the frame, with the loops closed."""
+        """Return a basis (nv, n) of the permitted joint velocities: of unlocked joints, with loops closed."""
         basis: np.ndarray = np.delete(np.eye(self.robot.nv), self._unmoved, axis=1)
         if self.has_loops:
             _, sizes, V = np.linalg.svd(np.asarray(self.robot.constraint_jacobian(q)) @ basis)

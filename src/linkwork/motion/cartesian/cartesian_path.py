@@ -98,7 +98,10 @@ class CartesianPath(metaclass=WithForeignNames):
 
     @public
     def truncated(self, k: int) -> tuple[np.ndarray, np.ndarray]:
-        """Return the pose (4, 4) at the end of segment k, and the frame's twist per unit of s (6,) just before it."""
+        """Return the pose (4, 4) at the end of segment k, and the twist (6,) per unit of s just before that end.
+
+        s is the path's parameter [m].
+        """
         X, V = self._on(k, self._ends[k + 1 : k + 2])
         return X[0], V[0]
 

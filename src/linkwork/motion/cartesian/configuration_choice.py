@@ -1,15 +1,16 @@
 """Choice of configurations along a path: dynamic programming over branches, or tracking.
 
-For arms with inverse kinematics in closed form, all branches of solutions at each position are known.  A label is a
-configuration of a branch with the best route to it from the start: the fewest reconfigurations, then the least joint
-motion (the sum of √Σ Δq² over steps).  A branch continues to a branch at the next position if no joint moves more than
-the maximal step, by the shortest rotation and within limits.  Otherwise the step is halved; at the smallest step the
-branch ends.  A reconfiguration leads to any branch; each joint moves to the nearest equivalent angle.
+For arms with inverse kinematics in closed form, all branches of solutions at each position are known.  Dynamic
+programming keeps, for each configuration at a position, the best route to it from the start.  The best route has the
+fewest reconfigurations, then the least joint motion (the sum of √Σ Δq² over steps).  A branch continues to a branch at
+the next position if no joint moves more than the maximal step, by the shortest rotation and within limits.  Otherwise
+the step is halved; at the smallest step the branch ends.  A reconfiguration leads to any branch; each joint moves to
+the nearest equivalent angle.
 
 For other robots inverse kinematics of each position begins at the previous configuration, for several starts in
-parallel.  A step on which a
-joint moves too far is halved repeatedly: a configuration that is reached in small steps is not a jump.  Where the
-smallest step jumps or fails, the motion ends, or the robot changes to the nearest other solution.
+parallel.  A step on which a joint moves too far is halved repeatedly: a configuration that is reached in small steps is
+not a jump.  Where the smallest step jumps or fails, the motion ends, or the robot changes to the nearest other
+solution.
 """
 
 from __future__ import annotations
@@ -34,11 +35,11 @@ _SAME = 1e-3  # [rad] labels that are nearer are the same
 
 @dataclass(frozen=True)
 class Labels:
-    """Optimal routes from the start to each configuration q (n, nq) at one path position s.
+    """The best routes from the start to each of n configurations q (n, nq) at one path position s.
 
-    ``count`` (n,) is the number of reconfigurations since the start, and ``motion`` (n,) the joint motion.  ``before``
-    (n,) is the index of the preceding label, at the previous position.  ``changed`` (n,) is True where the last step
-    is a reconfiguration.
+    ``count`` (n,) is a route's number of reconfigurations, and ``motion`` (n,) the sum of √Σ Δq² over its steps.
+    ``before`` (n,) is the index of the preceding configuration, at the previous position. ``changed`` (n,) is True
+    where the last step is a reconfiguration.
     """
 
     s: float
@@ -58,10 +59,11 @@ def advanced(
     max_step: np.ndarray,
     reconfigure: bool,
 ) -> tuple[Labels, bool]:
-    """Return the labels at the next position s, and True if all ``labels`` continue to it without a jump.
+    """Return the best routes to configurations at the next path position s, and True if all routes continue.
 
-    ``branches`` (m, nq) are the configurations at s, up to full revolutions of the coordinates that are ``turning``
-    (nq,).  A step of more than ``max_step`` (nv,) is a jump; it is permitted if ``reconfigure``.
+    ``labels`` are the best routes to the previous position. ``branches`` (m, nq) are the configurations at s, up to
+    full revolutions of the coordinates that are ``turning`` (nq,). A step of more than ``max_step`` (nv,) is a jump; it
+    is permitted if ``reconfigure``, but then the second result is False.
     """
     low, high = limits
     step = branches[None] - labels.q[:, None]
@@ -145,7 +147,10 @@ _MAX_RECONFIGURATIONS = 50  # of one path
 
 
 class _Track:
-    """Waypoints reached so far from one start, with the strategy of its initial guesses."""
+    """Waypoints reached so far from one start configuration, and its choice of initial guesses for inverse kinematics.
+
+    ``strategy`` is an argument of `PathRequest.initial_guesses`.
+    """
 
     def __init__(self, q: np.ndarray, strategy: int) -> None:
         self.strategy = np.array([strategy])

@@ -131,9 +131,9 @@ def _candidates(
     starts: int,
     scene_check: SceneCheck | None,
 ) -> list[Waypoints]:
-    """Return alternative sequences of waypoints along the path, in the order to try them.
+    """Return alternative sequences of waypoints along the path, in the order in which they should be tried.
 
-    The list is empty if there is no start configuration.
+    ``begin`` is the start configuration (nq,); without it, the start is searched. The list is empty if there is none.
     """
     form = request.problem.form if not request.free else None
     free = None if scene_check is None else lambda q: scene_check.is_free(request.robot, q)
@@ -181,7 +181,7 @@ def _in_order(request: PathRequest, candidates: list[Waypoints]) -> list[Waypoin
 
 
 def _until_collision(waypoints: Waypoints, free: np.ndarray) -> Waypoints:
-    """Return the waypoints up to and including the first that is not free; ``free`` (k,) is True for the others."""
+    """Return the waypoints up to and including the first that collides; ``free`` (k,) is True for all others."""
     if free.all():
         return waypoints
     k = int(np.flatnonzero(~free)[0])

@@ -147,10 +147,10 @@ class ScrewSegment:
 
 @dataclass(frozen=True)
 class ArcSegment:
-    """An arc of the origin about a center by the angle ``sweep``, plus a translation ``shift``, with a rotation.
+    """A path segment on which the frame's origin moves on an arc about a center, plus a translation ``shift``.
 
-    ``sweep`` and ``rotation`` are rotation vectors; the rotation is in the axes of the initial pose X. With a sweep of
-    0 the segment is a straight line.
+    ``sweep`` is the rotation vector of the arc; if it is 0, the segment is a straight line. ``rotation`` is the
+    rotation vector of the frame, in the axes of the initial pose X.
     """
 
     X: Pose
@@ -197,7 +197,10 @@ class BlendSegment:
 
 @dataclass(frozen=True)
 class SplineSegment:
-    """A segment along a trajectory of a free frame, from its start time (u = 0) to its end time (u = 1)."""
+    """A path segment that follows a trajectory of poses, from its start time (u = 0) to its end time (u = 1).
+
+    ``curve`` is the trajectory of a floating joint.
+    """
 
     curve: Trajectory
 
@@ -235,18 +238,21 @@ class ReversedSegment:
 
 @cache
 def _free_tree() -> Tree:
-    """Return a tree of one free frame, whose configurations are poses."""
+    """Return the tree of a robot with a single floating joint, whose configurations are poses."""
     text = '<robot name="free"><link name="frame"/></robot>'
     return read_robot_string(text, Options(floating_base=True, inertia="ignore"))
 
 
 def free_space(apart: bool) -> CurveSpace:
-    """Return the curve space of a free frame: screws, or separate translation and rotation if ``apart``."""
+    """Return the configuration space of a floating joint, for curves of poses.
+
+    Poses are interpolated along screws, or with translation and rotation separate if ``apart``.
+    """
     return CurveSpace.of(_free_tree(), apart)
 
 
 def pose_configurations(X: np.ndarray) -> np.ndarray:
-    """Return the configurations (n, 7) of the free frame at poses (n, 4, 4)."""
+    """Return configurations (n, 7) of a floating joint at poses X (n, 4, 4)."""
     joint = _free_tree().bodies[0].joint
     return np.array([joint.configuration_from_pose(Pose.of(x.tolist())) for x in X], dtype=float)
 
@@ -292,7 +298,7 @@ def _evaluated(name: str, u: np.ndarray, *arguments: Any) -> tuple[np.ndarray, n
 
 
 def _kernel(name: str) -> Kernel:
-    """Return the kernel for poses and twists along a segment of kind "screw", "arc" or "blend"."""
+    """Return the kernel that computes poses and twists along a path segment; ``name`` is "screw", "arc" or "blend"."""
     kinds = _ARGUMENT_TYPES[name]
 
     def traced(*, u: Any, **arguments: Any) -> Any:

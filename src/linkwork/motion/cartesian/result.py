@@ -181,7 +181,10 @@ class TrackedPath(Shown, Result, metaclass=WithForeignNames):
         return show(self, output, scene=scene, ghosts=ghost_count(ghosts, output), meshes=meshes, title=title)
 
     def _without_repeats(self) -> list[tuple[Curve, int]]:
-        """Return each curve with the index of its first waypoint that does not repeat the previous curve's end."""
+        """Return pairs (curve, first): the index of its first waypoint that does not repeat the previous curve's end.
+
+        A curve begins at the end of the previous curve, so ``first`` is 1, unless the robot was reconfigured between.
+        """
         return [(curve, int(k > 0 and k not in self._begins)) for k, curve in enumerate(self._curves)]
 
     def __repr__(self) -> str:

@@ -37,7 +37,10 @@ class SceneCheck:
 
     @property
     def near(self) -> float:
-        """Maximum deviation [m] of a point of the robot on a curve from the same point on a chord."""
+        """Permitted distance [m] between a point of the robot on a curve and the same point on the curve's chord.
+
+        A chord is the straight motion between two configurations of the curve.
+        """
         return _NEAR if self.margins.is_uniform else _NEAR_TOUCHING
 
     def is_free(self, robot: Any, q: np.ndarray) -> np.ndarray:
@@ -48,7 +51,7 @@ class SceneCheck:
         return result
 
     def nearest(self, robot: Any, q: np.ndarray) -> tuple[tuple[str, str], float, float]:
-        """Return the pair that is nearest to its margin at q (nq,), its distance, and its margin [m]."""
+        """Return the pair of shapes with the least distance minus margin at q (nq,), its distance and margin [m]."""
         if self.margins.is_uniform:
             near = robot.nearest_pair(q, scene=self.scene)
             return near.pairs[0], float(near.distance[0]), self.margins.scene
@@ -57,7 +60,10 @@ class SceneCheck:
         return result.pairs[k], float(result.distance[k]), float(margins[k])
 
     def check(self, robot: Any, q0: np.ndarray, q1: np.ndarray, room: float) -> Any:
-        """Check straight motions from q0 to q1 (n, nq) for collisions, with ``room`` [m] in addition to the margins."""
+        """Check n straight motions from q0 to q1 (n, nq) for collisions.
+
+        The distance of each pair must exceed its margin plus ``room`` [m].
+        """
         tolerance = _TOLERANCE if self.margins.is_uniform else _NEAR_TOUCHING
         return check_motions(
             robot,
@@ -82,10 +88,10 @@ class SceneCheck:
 
 @dataclass(frozen=True)
 class TrackingOutcome:
-    """Curves along the part of the path that is followed, and the reason for its end.
+    """Curves along the part of the path that was followed, and the reason for its end.
 
-    ``begins`` are indices of curves before which the robot is reconfigured, ``deviation`` is the largest deviation [m,
-    rad], and ``end`` the position s reached.
+    ``begins`` are the indices of curves that begin after a reconfiguration of the robot. ``deviation`` is the largest
+    deviation from the path [m, rad], and ``end`` is the position s reached.
     """
 
     curves: tuple[Curve, ...]
@@ -154,7 +160,10 @@ def _missed_ending(
 def _clipped_before(
     robot: Any, curves: tuple[Curve, ...], begins: tuple[int, ...], s: float
 ) -> tuple[tuple[Curve, ...], tuple[int, ...]]:
-    """Return the curves up to position s, and the ``begins`` that are indices of these curves."""
+    """Return the parts of the ``curves`` up to path position s, and the ``begins`` that are indices of these curves.
+
+    ``begins`` are the indices of curves that begin after a reconfiguration of the robot.
+    """
     clipped = []
     for curve in curves:
         if curve.s[0] >= s:
@@ -182,7 +191,10 @@ class Ending(NamedTuple):
 def missing_neighbor_ending(
     request: PathRequest, q: np.ndarray, s: float, missed: float, max_step: np.ndarray
 ) -> Ending:
-    """Return the status and message that explain why no solution at position ``missed`` is near q (nq,) at s."""
+    """Return the status and message for tracking that ends at position s, since no solution at ``missed`` is near.
+
+    ``missed`` is the next position. A solution is near if each joint moves at most ``max_step`` (nv,) from q (nq,).
+    """
     at = f"at {100.0 * s / request.path.length:.4g} % of the path"
     X = request.path(missed)
     unlimited, done = request.solve(q[None], X[None], limits=False)
@@ -238,9 +250,9 @@ def _limit_message(request: PathRequest, unlimited: np.ndarray) -> str | None:
 
 
 def collision_ending(part: float, pair: tuple[str, str], distance: float, margin: float) -> Ending:
-    """Return the status and message for a pair of shapes too close to each other, at a fraction of the path.
+    """Return the status and message for a ``pair`` of shapes that are too close at the fraction ``part`` of the path.
 
-    The status is "colliding" if their distance is at most the margin.  Otherwise it is "undecided", since a certified
+    The status is "colliding" if their distance is at most the margin. Otherwise it is "undecided", since a certified
     check needs more distance than the margin.
     """
     word = "collides with" if distance <= 0.0 else f"is {distance:.3g} m from"
@@ -249,7 +261,10 @@ def collision_ending(part: float, pair: tuple[str, str], distance: float, margin
 
 
 def deviation_ending(request: PathRequest, q: np.ndarray, s: float, allowed: tuple[float, float]) -> Ending:
-    """Return the status and message for a path that the densest waypoints do not follow within the tolerances."""
+    """Return the status and message for tracking that ends at s, since the frame deviates too much between waypoints.
+
+    ``allowed`` are the tolerances [m, rad]. The status is "singular" if q (nq,) is near a singularity.
+    """
     singular_value = request.smallest_singular_value(q)
     at = f"at {100.0 * s / request.path.length:.4g} % of the path"
     if singular_value < _SINGULAR:
@@ -344,7 +359,7 @@ def _chords(robot: Any, curve: Curve, reaches: np.ndarray, near: float) -> tuple
 
 
 def displacement_bounds(robot: Any, lower: np.ndarray, upper: np.ndarray) -> np.ndarray:
-    """Return bounds of the displacement of any point of a collision shape per unit of each joint (nv,) [m/rad, m/m].
+    """Return, for each joint (nv,), how far any point of a collision shape moves at most per unit of v [m/rad, m/m].
 
     The bounds hold for configurations between ``lower`` and ``upper`` (nq,). Raises TypeError for a joint whose twist
     is not constant or whose configuration is not a vector space, and ValueError for an unbounded shape or prismatic

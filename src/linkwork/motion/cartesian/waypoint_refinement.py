@@ -48,10 +48,10 @@ class Curve:
 
 
 class RefinedCurve(NamedTuple):
-    """Successive curves, with their largest deviation from the path [m, rad].
+    """Successive curves along a path, with their largest deviation from the path [m, rad].
 
-    ``begins`` are indices of curves that do not begin where the previous curve ends. ``failed_at`` is the position
-    where the refinement failed, or None.
+    ``begins`` are the indices of curves that begin after a reconfiguration, not where the previous curve ends.
+    ``failed_at`` is the position where the refinement failed, or None.
     """
 
     curves: tuple[Curve, ...]
@@ -109,8 +109,8 @@ def _deviations(
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Return the largest deviation (n, 2) [m, rad] from the path on each of the n steps between waypoints.
 
-    The second value is a mask (n,) of steps that exceed joint limits; the third are configurations (n, nq) in the
-    middle of the steps.
+    Two further results are a mask (n,) of steps that exceed joint limits, and the configurations (n, nq) in the middle
+    of the steps. v and a are the derivatives of q with respect to s at the waypoints of all curves ``parts``.
     """
     intermediate, path_positions = _intermediate(request, parts, v, a)
     deviation = request.deviations(intermediate, path_positions.ravel()).reshape(-1, len(_NODES), 2).max(axis=1)
@@ -120,7 +120,10 @@ def _deviations(
 
 
 def _cut(parts: list[_CurvePoints], s: float) -> list[_CurvePoints]:
-    """Return the parts up to position s, without those that have fewer than two waypoints there."""
+    """Return the waypoints of the curves ``parts`` up to path position s.
+
+    Curves with fewer than two waypoints up to s are left out.
+    """
     result = []
     for part in parts:
         inside = part.s <= s
@@ -130,9 +133,9 @@ def _cut(parts: list[_CurvePoints], s: float) -> list[_CurvePoints]:
 
 
 def _split(request: PathRequest, steps: Waypoints) -> tuple[list[_CurvePoints], list[int]]:
-    """Return the waypoints split into parts at reconfigurations and at the path's corners.
+    """Return the waypoints as separate smooth curves, split at reconfigurations and at the path's corners.
 
-    The second value is the list of indices of parts before which the robot is reconfigured.
+    The second result is the list of indices of curves that begin after a reconfiguration.
     """
     result: list[_CurvePoints] = []
     begins: list[int] = []
@@ -161,7 +164,7 @@ def _split(request: PathRequest, steps: Waypoints) -> tuple[list[_CurvePoints], 
 
 
 def _velocities(request: PathRequest, parts: list[_CurvePoints]) -> np.ndarray:
-    """Return the derivatives of q with respect to s (n, nv) at the waypoints of all parts in order."""
+    """Return dq/ds (n, nv) at the waypoints of all curves ``parts``, in their order."""
     estimates = np.concatenate([_parabola_velocities(request, p) for p in parts])
     q, V = (np.concatenate([getattr(p, name) for p in parts]) for name in ("q", "V"))
     return request.tangents(q, V, estimates)
@@ -178,11 +181,11 @@ def _parabola_velocities(request: PathRequest, part: _CurvePoints) -> np.ndarray
 
 
 def _accelerations(request: PathRequest, parts: list[_CurvePoints], v: np.ndarray) -> np.ndarray:
-    """Return the second derivatives of q with respect to s (n, nv) at the waypoints of all parts in order.
+    """Return d²q/ds² (n, nv) at the waypoints of all curves ``parts``, in their order; v (n, nv) is dq/ds there.
 
-    Inside a part they are the second derivatives of the quintic through q and v at the waypoint and its two
-    neighbours. At a part's ends, and where configurations are not a vector space, they are those of cubics between
-    neighbouring waypoints.
+    At inner waypoints the values are those of the quintic through q and v of a waypoint and its two neighbours. At a
+    curve's ends, and where configurations are not a vector space, they are those of cubics between neighbouring
+    waypoints.
     """
     result, at = [], 0
     for part in parts:
@@ -216,7 +219,10 @@ def _plain_accelerations(part: _CurvePoints, v: np.ndarray) -> np.ndarray:
 
 
 def _manifold_accelerations(request: PathRequest, part: _CurvePoints, v: np.ndarray) -> np.ndarray:
-    """Return the accelerations (k, nv) of Hermite cubics at waypoints: means of the values just before and after."""
+    """Return estimates (k, nv) of d²q/ds² at a curve's waypoints, from cubics between neighbours with dq/ds = v.
+
+    At an inner waypoint, the estimate is the mean of the values just before and just after it.
+    """
     cubics = spline_of(request.robot, part.s, part.q, "hermite", None, {"velocity": v})
     room = _OFFSET * np.diff(part.s)
     after, before = cubics(part.s[:-1] + room).a, cubics(part.s[1:] - room).a
@@ -226,7 +232,10 @@ def _manifold_accelerations(request: PathRequest, part: _CurvePoints, v: np.ndar
 def _intermediate(
     request: PathRequest, parts: list[_CurvePoints], v: np.ndarray, a: np.ndarray
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Return configurations at seven points of each of n steps (7 n, nq), and the positions s (n, 7) of the points."""
+    """Return configurations at seven points of each of n steps between waypoints (7 n, nq), and their positions (n, 7).
+
+    v and a are the derivatives of q with respect to s at the waypoints of all curves ``parts``.
+    """
     rows = np.cumsum([len(p.s) for p in parts])[:-1]
     rates, bends = np.split(v, rows), np.split(a, rows)
     path_positions = np.concatenate([p.s[:-1, None] + np.diff(p.s)[:, None] * _NODES for p in parts])
@@ -264,9 +273,10 @@ def quintics(change: np.ndarray, v0: np.ndarray, v1: np.ndarray, a0: np.ndarray,
 
 
 def _insert(parts: list[_CurvePoints], chosen: np.ndarray, at: np.ndarray, q: np.ndarray, V: np.ndarray) -> None:
-    """Insert waypoints into the steps ``chosen`` (m,) of the parts, whose steps are counted over all parts in order.
+    """Insert m waypoints into the curves ``parts``: in the steps with indices ``chosen`` (m,).
 
-    The new waypoints have positions ``at`` (m,), configurations q (m, nq) and twists per unit of s V (m, 6).
+    A step connects two successive waypoints of a curve; steps are counted over all curves in order. The new waypoints
+    have positions ``at`` (m,), configurations q (m, nq), and twists V (m, 6) per unit of s.
     """
     start = 0
     for part in parts:

@@ -1,4 +1,4 @@
-"""Requests of profiles: check of states, limits and options, the solution, and the reason if there is no solution."""
+"""Requests of motion profiles: checks of states, limits and options; the solution, or the reason if none exists."""
 
 from __future__ import annotations
 
@@ -29,7 +29,10 @@ _STRAIGHT = 1e-9  # of the largest component: permitted deviation of states from
 
 
 class ProfileRequest(NamedTuple):
-    """Request of a profile: the states at both ends (n,), limits and options."""
+    """Request of a motion profile between two states of n coordinates.
+
+    ``states`` are q0, q1, v0, v1, a0 and a1 (n,) each.
+    """
 
     caller: str
     names: Sequence[str]
@@ -81,7 +84,7 @@ def read_limits(
 
 
 def solve(request: ProfileRequest) -> ProfileArrays:
-    """Return the profile.  Raises ValueError with the reason if there is none."""
+    """Return the motion profiles between the states of a request.  Raises ValueError with the reason if none exist."""
     caller, names, kind, states, limits, synchronize, duration = request
     if kind.polynomial and duration is None and not any(np.isfinite(x).any() for x in limits):
         raise ValueError(
@@ -133,10 +136,11 @@ def _refuse_moving_ends(request: ProfileRequest, result: ProfileArrays) -> None:
 
 
 def along_lines(request: ProfileRequest, groups: Sequence[np.ndarray], remedy: str) -> ProfileArrays:
-    """Return profiles of groups of coordinates, each along a straight line.
+    """Return motion profiles in which each group of coordinates moves along a straight line.
 
-    All coordinates of a group move in proportion to the profile of the coordinate with the largest displacement.
-    Raises ValueError if velocities or accelerations at the ends are not along the line.
+    ``groups`` are arrays of indices. All coordinates of a group move in proportion to the profile of the coordinate
+    with the largest displacement. Raises ValueError, with the ``remedy``, if velocities or accelerations at the ends
+    are not along the line.
     """
     states, limits, shares, leads = request.states, request.limits, [], []
     reduced: list[list[float]] = [[] for _ in limits]
@@ -167,7 +171,7 @@ def along_lines(request: ProfileRequest, groups: Sequence[np.ndarray], remedy: s
 
 
 def _line(request: ProfileRequest, group: np.ndarray, remedy: str) -> tuple[int, np.ndarray]:
-    """Return the coordinate in a group with the largest displacement, and the ratios of all displacements to it.
+    """Return the coordinate in a group with the largest displacement, and the displacements divided by the largest.
 
     Raises ValueError, with the ``remedy``, if a velocity or acceleration at an end does not have the direction of the
     displacement.
@@ -236,7 +240,10 @@ def failure_reason(
     status: int,
     duration: float | None,
 ) -> str:
-    """Return a text with the reason why no profile exists: the coordinate, the state and the limit."""
+    """Return a text why no motion profile exists; it names the coordinate, the state at an end, and the violated limit.
+
+    ``status`` is that of the failed computation: 1 for an invalid state at an end, 2 if no duration fits.
+    """
     q0, q1, v0, v1, a0, a1 = states
     V, V_down, A, B, up, down = limits
     ends: tuple[tuple[str, np.ndarray, np.ndarray, float], ...] = (("start", v0, a0, 1.0), ("goal", v1, a1, -1.0))
@@ -271,9 +278,9 @@ def failure_reason(
 
 
 def _too_near_message(name: str, kind: ProfileKind, state: Sequence[float], limits: Sequence[float]) -> str:
-    """Return a message if a coordinate that cannot move back has a goal nearer than its stopping distance.
+    """Return a message if a goal is nearer than the stopping distance of a coordinate that cannot move back, else "".
 
-    The message is "" otherwise.
+    A coordinate cannot move back if its velocity limit in one direction is 0.
     """
     q0, q1, v0, v1, a0, a1 = state
     V, V_down, A, B, up, down = limits

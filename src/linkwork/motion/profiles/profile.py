@@ -153,9 +153,10 @@ def trajectory_of(profiles: ProfileArrays, robot: Any = None, base: np.ndarray |
 
 @public
 class ProfileFunction:
-    """Profiles of n coordinates with fixed limits and options, as arrays: one call for one profile or a batch.
+    """Function of n coordinates that returns motion profiles between states, one or a batch, as arrays.
 
-    The ``kind``, limits and options are those of `linkwork.motion.profile`; ``synchronize`` is "time" or None.
+    Limits and options are fixed. They and ``kind`` are those of `linkwork.motion.profile`; ``synchronize`` is "time" or
+    None.
 
     >>> import numpy as np
     >>> import linkwork as lw
@@ -286,10 +287,10 @@ def robot_profile(
 
 
 def _warn_of_limits(robot: Any, trajectory: Trajectory, turning: bool) -> None:
-    """Warn of the first position or speed limit that a profile exceeds between its ends.
+    """Warn if a profile exceeds a position or speed limit between its ends; the warning names the first such joint.
 
-    A joint with one coordinate is checked only if it is ``turning``: a joint of a mechanism, or with velocities at the
-    ends.
+    With ``turning``, joints with one coordinate are checked too. They may exceed limits if the robot is a mechanism, or
+    if velocities at the ends are not zero.
     """
     coordinates = [coordinate for coordinate in limited_coordinates(robot.tree) if turning or coordinate.v is None]
     speeds = loop_speeds(robot.tree)

@@ -115,9 +115,10 @@ def _compiled(kind: ProfileKind, n: int, together: bool, fixed: bool) -> Kernel:
 
 
 def profiles_of(kind: ProfileKind, arrays: list[Any], least: Any, together: bool, more: dict[str, Any]) -> Any:
-    """Return the profiles of n coordinates over symbols, from the arrays of states and limits.
+    """Return the motion profiles of n coordinates over symbols, from arrays of states and limits.
 
-    ``least`` (n,) are minimum durations.
+    ``arrays`` are q0, q1, v0, v1, a0, a1, and the limits of both directions for v, a and jerk. ``least`` (n,) are
+    minimum durations, equal for all coordinates if ``together``. ``more`` are further arguments of the algorithm.
     """
     joints = []
     for q0, q1, v0, v1, a0, a1, V, V_down, A, B, up, down in zip(*arrays, strict=True):
@@ -141,7 +142,7 @@ class ProfileLimits(NamedTuple):
     jerk_down: np.ndarray
 
     def finite(self) -> ProfileLimits:
-        """Return the limits with infinite ones replaced by large numbers."""
+        """Return the limits; infinite limits are replaced by large finite numbers."""
         return ProfileLimits(*(np.minimum(x, _UNLIMITED) for x in self))
 
 
@@ -200,7 +201,10 @@ def _goal_errors(motions: list[_Motion], goals: np.ndarray) -> np.ndarray:
 
 
 def _slow_motion(duration: float, state: State, single_profile: Callable[[State], ProfileArrays]) -> _Motion | None:
-    """Return a motion that stops, moves slowly from q0 to q1, and accelerates again; None without time for it."""
+    """Return a motion in three parts: it stops at q0, moves slowly from q0 to q1, and starts again from rest at q1.
+
+    ``state`` is (q0, q1, v0, v1, a0, a1). The result is None if the ``duration`` is too short for it.
+    """
     q0, q1, v0, v1, a0, a1 = state
     rests = (v0 == 0.0 and a0 == 0.0), (v1 == 0.0 and a1 == 0.0)
     before = None if rests[0] else _motion_of(single_profile((q0, q0, v0, 0.0, a0, 0.0)))
@@ -234,7 +238,7 @@ def _motion_of(profiles: ProfileArrays) -> _Motion:
 
 
 def _padded(motion: _Motion, segments: int) -> _Motion:
-    """Return the motion with segments of zero duration appended, up to a number of ``segments``."""
+    """Return the motion padded to a number of ``segments`` by segments of zero duration at its end."""
     more = segments - len(motion.coefficients)
     if not more:
         return motion

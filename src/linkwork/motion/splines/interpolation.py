@@ -206,7 +206,11 @@ _NEGLIGIBLE = 1e-9  # of a basis function's value, for knots with unit spacing
 
 
 class _Basis(NamedTuple):
-    """B-spline basis: knots (n + degree + 1,), the nonempty spans between them, and the polynomials on each span."""
+    """B-spline basis: knots (n + degree + 1,), indices of the knots at which nonempty intervals begin, and polynomials.
+
+    ``polynomials`` (intervals, degree + 1, degree + 1) are the coefficients of the nonzero basis functions on each
+    interval, lowest power first.
+    """
 
     degree: int
     knots: np.ndarray
@@ -230,7 +234,7 @@ class _Basis(NamedTuple):
         return self.span_starts - self.degree
 
     def at(self, t: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """Return the basis functions at times t (n,): index of the first nonzero one, values (n, degree + 1)."""
+        """Return the index (n,) of the first nonzero basis function at times t (n,), and the values (n, degree + 1)."""
         even = in_order(t)
         plain = self if even is t else _Basis.of(interpolation_knots, even, self.degree)
         which = np.clip(np.searchsorted(plain.starts, even, side="right") - 1, 0, len(self.span_starts) - 1)
@@ -275,7 +279,10 @@ def _polynomials(q: Rows, first: np.ndarray, basis: np.ndarray) -> Rows:
 
 
 def _cumulative(space: CurveSpace, q: Rows, steps: Rows, basis: _Basis) -> Section:
-    """Return the B-spline of control points as a cumulative curve; ``steps`` are their differences."""
+    """Return the B-spline with control points q, as a curve q_i ⊕ w_1 φ_1 ⊕ w_2 φ_2 ... on the manifold.
+
+    ``steps`` are the tangent vectors φ between successive control points.
+    """
     weights = np.stack([basis.polynomials[:, j:].sum(axis=1) for j in range(1, basis.degree + 1)], axis=1)
     arrays = {
         "starts": basis.starts,
@@ -305,7 +312,10 @@ def through_points(space: CurveSpace, t: np.ndarray, q: Rows, degree: int, calle
         return array(result) if traced else np.array(result, dtype=float)
 
     def correction(x: Rows) -> Rows:
-        """Return the correction of x (first control point and steps) that moves the curve to the points."""
+        """Return the correction (n, nv) of x that moves the curve to the given points, by one linearized step.
+
+        x has the first control point, and then the tangent vectors between successive control points.
+        """
         c = controls(x)
         reached = each(space.cumulative, c[first], x[1:][on_each], weights)
         left = each(lambda a, b: space.in_fixed_axes(a, space.difference(a, b)), reached, q)
@@ -323,7 +333,7 @@ def through_points(space: CurveSpace, t: np.ndarray, q: Rows, degree: int, calle
 
 
 def in_order(t: Any) -> np.ndarray:
-    """Return the times (n,), or for symbols increasing integers."""
+    """Return the times (n,); for symbols, 0, 1, ..., which have the same order."""
     return np.arange(float(len(t))) if t.dtype == object else t
 
 
@@ -377,9 +387,10 @@ def basis_polynomials(knots: np.ndarray, degree: int, span_starts: np.ndarray) -
 def values_at(
     knots: np.ndarray, degree: int, polynomials: np.ndarray, t: np.ndarray, span_starts: np.ndarray, which: np.ndarray
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Return the basis functions at times (n,): the index of the first nonzero one, and values (n, degree + 1).
+    """Return the index (n,) of the first nonzero basis function at times t (n,), and values (n, degree + 1) from it on.
 
-    ``which`` (n,) are the indices of the spans that contain the times.
+    ``which`` (n,) are the indices of the intervals of knots that contain the times. ``polynomials`` are the results of
+    `basis_polynomials`.
     """
     u, c = (t - knots[span_starts[which]])[:, None], polynomials[which]
     values = c[..., degree]

@@ -61,6 +61,7 @@ def plain_cubics(t: np.ndarray, q: np.ndarray, boundary: str, ends: np.ndarray |
 def _periodic(inverse: np.ndarray, rate: np.ndarray) -> np.ndarray:
     """Return the velocities (n, nv) of a periodic cubic spline at its points; the last equals the first.
 
+    ``inverse`` (n − 1,) are the reciprocals of the segments' durations, and ``rate`` (n − 1, nv) their mean velocities.
     The last unknown is eliminated by a second solution of the banded system.
     """
     m = len(inverse)
@@ -140,8 +141,8 @@ def iterated(
 ) -> np.ndarray:
     """Return the fixed point of x → x + correction(x), x (n, nv), by iteration with Anderson acceleration.
 
-    ``parts`` are slices of nv that do not depend on each other; ``scale`` is the magnitude of x. Raises ValueError
-    without convergence.
+    ``parts`` are slices of nv; Anderson acceleration treats each part separately. ``scale`` is the magnitude of x.
+    Raises ValueError without convergence.
     """
     xs: list[np.ndarray] = []
     fs: list[np.ndarray] = []
@@ -177,8 +178,8 @@ def iterated_on_symbols(
 ) -> np.ndarray:
     """Return the fixed point of x → x + correction(x) for symbols x (n, nv), by a loop in the kernel.
 
-    The loop has Anderson acceleration of depth 1.  Derivatives of the result are those of the exact fixed point.  The
-    result is NaN without convergence.  ``parts`` are slices of nv that do not depend on each other.
+    The loop has Anderson acceleration of depth 1, separately for each slice of nv in ``parts``. Derivatives of the
+    result are those of the exact fixed point. The result is NaN without convergence.
     """
     shape, count = x.shape, x.size
 

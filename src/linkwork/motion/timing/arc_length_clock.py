@@ -1,9 +1,10 @@
 """Time law s(t) of a motion along a path that was planned by arc length.
 
-The motion's arc length σ(t) consists of cubics.  s(t) is fitted by polynomials of degree five.  Where q' vanishes at
-an end, the motion starts as on a straight line, σ ~ t³, and s is a root of σ, which no polynomial in t approximates.
-There s starts as t² (or t, if q' vanishes to higher order) on a small part of the first segment.  The limits of jerk
-of this segment were narrowed, so that the deviation stays within the limits.
+s is the path's own parameter, and σ its arc length.  The motion's arc length σ(t) consists of cubics.  s(t) is fitted
+by polynomials of degree five.  Where q' = dq/ds vanishes at an end, the motion starts as on a straight line, σ ~ t³,
+and s is a root of σ, which no polynomial in t approximates.  There s starts as t² (or t, if q' vanishes to higher
+order) on a small part of the first segment.  The limits of jerk of this segment were narrowed, so that the deviation
+stays within the limits.
 """
 
 from __future__ import annotations
@@ -48,7 +49,7 @@ def fitted_time_law(
 
 
 class _Fit:
-    """Fit of s(t) to a motion σ(t) along a path, where s is the path's parameter and σ its arc length."""
+    """Polynomial fit of s(t) to a motion along a path with known arc length σ(t); s is the path's own parameter."""
 
     def __init__(self, path: ArcLengthPath) -> None:
         self.path = path
@@ -116,13 +117,19 @@ class _Fit:
         return c, error, 60.0 * rounded / (e - b) ** 3 * most
 
     def _state(self, c: np.ndarray, u: np.ndarray) -> tuple[np.ndarray, ...]:
-        """Return s, ṡ, s̈, s⃛, q' and σ̇ at times u since the beginnings of cubics c (n, 4) of σ."""
+        """Return s, ṡ, s̈, s⃛, q' = dq/ds and σ̇ at times ``u`` since the beginnings of cubics of the arc length σ(t).
+
+        ``c`` (n, 4) are the coefficients of the cubics, lowest power first.
+        """
         sigma = c[:, 0] + u * (c[:, 1] + u * (c[:, 2] + u * c[:, 3]))
         w, a, j = c[:, 1] + u * (2.0 * c[:, 2] + 3.0 * u * c[:, 3]), 2.0 * c[:, 2] + 6.0 * u * c[:, 3], 6.0 * c[:, 3]
         return self._by_time(self.path.positions(sigma), w, a, j)
 
     def _by_time(self, s: np.ndarray, w: np.ndarray, a: np.ndarray, j: np.ndarray) -> tuple[np.ndarray, ...]:
-        """Return s, ṡ, s̈, s⃛, q' and σ̇ at positions s, from the derivatives w = σ̇, a = σ̈ and j = σ⃛."""
+        """Return s, ṡ, s̈, s⃛, q' = dq/ds and σ̇ at positions s, from time derivatives of the arc length σ.
+
+        These are w = σ̇, a = σ̈ and j = σ⃛.
+        """
         r = self.path.rates(s)
         speed = w / r.g
         rate = (a - r.g_first * speed**2) / r.g
@@ -131,10 +138,10 @@ class _Fit:
     # -- where q' vanishes at an end
 
     def _end(self, side: int, h: float, jerk: float, at: float) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        """Return the beginnings, ends and coefficients of polynomials s(t) on the segment at an end where q' vanishes.
+        """Return beginnings, ends and coefficients of polynomials s(t) near an end of the path where dq/ds vanishes.
 
-        The segment has duration h, and its outer end is at the motion's time ``at``.  The arc length from that end is
-        jerk t³/6.  ``side`` is 0 for the first and 1 for the last end.
+        ``side`` is 0 for the first segment and 1 for the last. The segment has duration ``h``, and the path's end is at
+        the motion's time ``at``. The arc length from that end is jerk t³/6.
         """
         count = int(np.ceil(-np.log(_RAMP) / np.log(_RATIO)))
         times = np.unique(np.concatenate([_RAMP ** (np.arange(count + 1) / count), _PHASES[1:]]))
@@ -160,14 +167,18 @@ class _Fit:
         return begins, ends, c
 
     def _power(self, side: int, sigma: float) -> int:
-        """Return the exponent n of σ ~ sⁿ near an end of the path, for distances from that end."""
+        """Return n for which the arc length from an end of the path grows as the n-th power of the distance in s.
+
+        ``side`` is 0 for the path's beginning and 1 for its end. ``sigma`` is the arc length at which n is computed.
+        """
         distance, r = self.path.distance_from_end(side, np.array([sigma]))
         return max(int(np.round(distance[0] * r.g[0] / sigma)), 1)
 
     def _by_time_from(self, side: int, sigma: np.ndarray, w: np.ndarray, a: np.ndarray) -> tuple[np.ndarray, ...]:
-        """Return the distance in s from an end, and its first two time derivatives, at arc lengths σ from that end.
+        """Return the distance in s from an end of the path, and its first two time derivatives, at given arc lengths.
 
-        w and a are σ̇ and σ̈.
+        ``side`` is 0 for the path's beginning and 1 for its end. ``sigma`` is the arc length; w and a are its first two
+        time derivatives.
         """
         distance, r = self.path.distance_from_end(side, sigma)
         first = r.g_first if side == 0 else -r.g_first
@@ -184,9 +195,10 @@ def _quintics(h: np.ndarray, positions: _Pair, speeds: _Pair, rates: _Pair) -> n
 
 
 def _ramped(t: np.ndarray, power: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Return σ and its first two derivatives at times t in [0, 1], from rest at 0 to the state of t³/6 at 1.
+    """Return an arc length σ(t) and its first two derivatives at times t in [0, 1]; at 0 the motion is at rest.
 
-    First σ grows as t^power; after that σ⃛ is constant on each of three phases.
+    At t = 1 the values are those of t³/6. At first σ grows as t^power; after that σ⃛ is constant on each of three
+    phases.
     """
     result = np.array([_by_jerk(t, k, power) for k in range(len(_PHASES) - 1)])
     last = np.array([_by_jerk(np.array([1.0]), k, power)[:, 0] for k in range(len(_PHASES) - 1)])
@@ -196,9 +208,9 @@ def _ramped(t: np.ndarray, power: int) -> tuple[np.ndarray, np.ndarray, np.ndarr
 
 
 def _by_jerk(t: np.ndarray, k: int, power: int) -> np.ndarray:
-    """Return σ, σ̇ and σ̈ (3, n) at times t, for a third derivative of 1 in phase k and 0 in the others.
+    """Return σ, σ̇ and σ̈ (3, n) at times t (n,), for an arc length σ with σ⃛ = 1 in phase k and σ⃛ = 0 otherwise.
 
-    Phase 0 begins with a short interval in which σ grows as t^power.
+    If k is 0, σ grows as t^power in a short interval at the beginning.
     """
     begin, end = _PHASES[k], _PHASES[k + 1]
     result = np.zeros((3, len(t)))

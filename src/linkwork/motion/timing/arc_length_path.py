@@ -1,9 +1,9 @@
 """Arc-length parametrisation of a path, where the path's own parameter is unsuitable for limits of jerk.
 
-The parameter is unsuitable if q' vanishes at an end of the path, or if |q'| is discontinuous.  With g = |q'| and
-dσ = g ds, the derivative of q with respect to σ has length 1.  It has no jumps where q' and q'' jump only in the
-direction of q'.  Where q' vanishes in the interior, because the path turns back, g has a positive lower bound.  At an
-end, g is |q'|.
+With q' = dq/ds, the path's own parameter s is unsuitable if q' vanishes at an end of the path, or if |q'| is
+discontinuous.  The arc length σ has dσ = g ds with g = |q'|, so dq/dσ has length 1.  It has no jumps where q' and q''
+jump only in the direction of q'.  Where q' vanishes in the interior, because the path turns back, g has a positive
+lower bound.  At an end, g is |q'|.
 """
 
 from __future__ import annotations
@@ -90,7 +90,7 @@ def arc_length_paths(
 
 
 def _first_maximum(size: np.ndarray) -> float:
-    """Return the first local maximum of a sequence, or its greatest value if it has none."""
+    """Return the first local maximum of a sequence ``size``, or its greatest value if it only rises."""
     falls = np.flatnonzero(np.diff(size) < 0.0)
     falls = falls[falls > 0]
     return float(size[falls[0]]) if len(falls) else float(size.max())
@@ -120,8 +120,8 @@ def _is_uneven(path: Trajectory, cuts: np.ndarray, speed: float, rate: float) ->
 class ArcLengthPath:
     """A path as a function of its arc length σ, from 0 to ``length``.
 
-    ``inner`` are the values of σ at the inner knots.  ``rests`` is True for an end (first, last) at which q' vanishes,
-    ``uneven`` is True if the path's v or a jumps at a knot.
+    ``inner`` are the values of σ at the inner knots. ``rests`` is a pair of flags for the path's beginning and end:
+    True where dq/ds vanishes. ``uneven`` is True if the path's v or a jumps at a knot.
     """
 
     def __init__(
@@ -277,9 +277,9 @@ class ArcLengthPath:
         return half * (np.ascontiguousarray(rates[:, :-1]) @ _WEIGHTS), rates[:, -1]
 
     def distance_from_end(self, side: int, sigma: np.ndarray) -> tuple[np.ndarray, PathRates]:
-        """Return distances in s from an end of the path, at arc lengths σ from that end, and the path's rates at them.
+        """Return distances in s from an end of the path, at arc lengths σ from it, and the path's derivatives there.
 
-        ``side`` is 0 for the first and 1 for the last end.
+        ``side`` is 0 for the path's beginning and 1 for its end.
         """
         if side == 0:
             k = np.clip(np.searchsorted(self.sums, sigma, side="right") - 1, 0, len(self.cells) - 2)
@@ -291,9 +291,9 @@ class ArcLengthPath:
         return self.end - positions, self.rates(positions)
 
     def _evaluate(self, sigma: np.ndarray) -> tuple[PathRates, np.ndarray]:
-        """Return the path's rates at arc lengths σ, evaluated a little inside of the path's ends.
+        """Return the path's derivatives at arc lengths σ; positions too near to an end with dq/ds = 0 are moved inside.
 
-        The second value (..., 1) is True where a position was moved inside at an end where q' vanishes.
+        The second value (..., 1) is True where a position was moved.
         """
         s = self.positions(sigma)
         low, high = self.begin + self.straight[0], self.end - self.straight[1]

@@ -15,9 +15,10 @@ _NEWTON = 8  # Newton steps to the crossing time of a knot
 
 
 class AveragedMotion(NamedTuple):
-    """A motion s(t) of parabolas, to be averaged over a moving window of time so that s̈ does not jump.
+    """A motion s(t) with s̈ constant on each interval, to be averaged over a moving window so that s̈ has no jumps.
 
-    ``sums`` (n + 1,) is ∫ s dt at times t, and ``resting`` is True for an end (first, last) where the motion rests.
+    ``s`` and ``speed`` (n + 1,) are s and ṡ at times ``t``, and ``sums`` are ∫ s dt there. ``resting`` is a pair of
+    flags for the beginning and the end: True where the motion rests.
     """
 
     t: np.ndarray
@@ -60,7 +61,10 @@ class AveragedMotion(NamedTuple):
         return t, s, np.maximum(w, 0.0), u
 
     def _crossing_times(self, knots: np.ndarray, width: float, begin: float, end: float) -> np.ndarray:
-        """Return the times from ``begin`` to ``end`` at which the averaged motion passes the positions ``knots``."""
+        """Return the times at which the averaged motion passes the positions ``knots``.
+
+        The times are searched from ``begin`` to ``end``; ``width`` [s] is the width of the averaging window.
+        """
         times = np.linspace(begin, end, _BRACKETS + 1)
         after = np.clip(np.searchsorted(self._averaged(times, width)[0], knots), 1, _BRACKETS)
         low, high = times[after - 1], times[after]
@@ -83,9 +87,9 @@ class AveragedMotion(NamedTuple):
         return (m1 - m0) / width, (s1 - s0) / width, (w1 - w0) / width
 
     def _extended(self, t: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        """Return s, ṡ and ∫ s dt at times t, also outside of the motion.
+        """Return s, ṡ and ∫ s dt of the motion before averaging, at times t within or outside of the motion.
 
-        Outside of the motion, s is constant if the motion rests at that end, and otherwise continues with constant s̈.
+        There s is constant if the motion rests at that end, and otherwise continues with constant s̈.
         """
         before, after = t < 0.0, t > self.t[-1]
         inner = np.clip(t, 0.0, self.t[-1])

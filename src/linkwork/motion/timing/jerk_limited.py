@@ -98,10 +98,10 @@ def jerk_limited_motion(
 
 
 def _segments_of_part(share: float, points: int | None, curves: int) -> int:
-    """Return the initial number of segments of a part of the path between stops.
+    """Return the initial number of segments on a part of the path between two stops.
 
-    ``share`` is the fraction of the fastest motion's segments that lie on this part, and ``curves`` the part's number
-    of curves between knots.
+    ``share`` is the fraction of the fastest motion's segments that lie on this part. ``points`` is the requested number
+    of segments of the whole path, or None. ``curves`` is the number of polynomials of the part.
     """
     requested = share * (MIN_SEGMENTS if points is None else points)
     few = next((n for n in _COUNTS if n >= requested), _COUNTS[-1])
@@ -231,9 +231,11 @@ def _search(
     resting: tuple[bool, bool],
     inner: np.ndarray,
 ) -> tuple[JerkLimitedMotion | None, float]:
-    """Return the fastest motion between two stops, or None, and the factor by which it was slowed.
+    """Return the fastest motion between two stops, or None, and the factor by which it was slowed to obey limits.
 
-    The variable is the arc length if ``arc`` is an `ArcLengthPath`, and otherwise the path's own parameter.
+    ``fastest`` has positions s, ṡ² and s̈ of the fastest motion without limits of jerk. The position is the arc length
+    if ``arc`` is an `ArcLengthPath`, and otherwise the path's own parameter. ``resting`` is True for an end (first,
+    last) where the motion rests. ``inner`` are the positions of inner knots.
     """
     s, x, u = fastest
     limit_set, passes, tolerance = limits.query.limit_set, limits.query.passes, limits.tolerance
@@ -336,9 +338,9 @@ def _through_knots(part: GridMotion, knots: np.ndarray) -> JerkLimitedMotion:
 
 
 def _consistent(s: np.ndarray, t: np.ndarray, w: np.ndarray, u: np.ndarray) -> tuple[np.ndarray, ...]:
-    """Return s, ṡ and s̈ at times t, corrected so that s̈ is linear on each segment and s and ṡ are its integrals.
+    """Return s, ṡ and s̈ at times t, corrected so that s and ṡ are exact integrals of s̈.
 
-    s and ṡ at both ends do not change.
+    s̈ is linear on each segment. w = ṡ and u = s̈ are the values to correct. s and ṡ at both ends do not change.
     """
     h = np.diff(t)
     tau = (t - t[0]) / (t[-1] - t[0])

@@ -1,7 +1,8 @@
 """Interior-point Newton method for jerk-limited motions, for any number of segments.
 
-The contribution of a segment is in `linkwork.motion.algorithms.timing.jerk_interior_point`.  Segments are evaluated
-together, and sweeps proceed block by block.  So kernels depend only on the numbers of coordinates and limits.
+The contribution of a segment is in `linkwork.motion.algorithms.timing.jerk_interior_point`.  Segments are evaluated as
+a batch.  The sweeps of a Newton step proceed block by block, with a fixed number of segments in each block.  So kernels
+depend only on the numbers of coordinates and limits.
 """
 
 from __future__ import annotations
@@ -42,7 +43,12 @@ _SEGMENT_VALUES = 4  # values of a segment, besides its constraints
 
 
 class _Kernels(NamedTuple):
-    """Kernels of a Newton step for m limits of second order and r coordinates; the first three take batches."""
+    """Kernels of a Newton step for m second-order limits and r coordinates.
+
+    ``stages`` and ``rooms`` are for segments, and ``end`` and ``end_rooms`` for the path's end. ``stages`` and ``end``
+    compute derivatives of the barriers. ``rooms`` and ``end_rooms`` compute the remaining distances to the limits. All
+    but ``end_rooms`` take batches.
+    """
 
     stages: Callable[..., Any]
     end: Callable[..., Any]
@@ -64,7 +70,8 @@ _SWEEPS: LazyCache[_Sweeps] = LazyCache(1)
 class SmoothProgram:
     """Minimum-time problem in x = ṡ² and u = s̈ at grid points of a path, within limits, by an interior-point method.
 
-    x is fixed at both ends.  ``moving`` is 1 for each end at which u is free, and 0 where u is fixed, such as at rest.
+    x is fixed at both ends. ``moving`` is a pair of numbers for the beginning and the end: 1 if u is free there, 0 if u
+    is fixed, such as at rest.
     """
 
     def __init__(
@@ -150,9 +157,9 @@ class SmoothProgram:
         return change
 
     def _initial_change(self, carried: list[float]) -> tuple[float, np.ndarray]:
-        """Return the Newton step of u at the beginning, and the multipliers (2,) of the end conditions on x and u.
+        """Return the Newton step of s̈ at the path's beginning, and the multipliers (2,) of the conditions at its end.
 
-        ``carried`` are the coefficients that the backward sweep has accumulated.
+        The conditions are on ṡ² and s̈. ``carried`` is the state of the backward Riccati sweep at the path's beginning.
         """
         p_uu, p_u = carried[2], carried[4]
         g_x, g_y = carried[7], carried[8]
@@ -168,9 +175,10 @@ class SmoothProgram:
     def _remaining_share(
         self, motion: np.ndarray, change: np.ndarray, part: float, ends: tuple[np.ndarray, np.ndarray]
     ) -> float:
-        """Return the smallest ratio of the distance to a limit after a fraction of a step to that before; −∞ for NaN.
+        """Return the smallest ratio after/before of the distances to limits, for a fraction ``part`` of a Newton step.
 
-        ``part`` is the fraction of the step ``change``.  ``ends`` are the motion and the step at both ends of segments.
+        ``change`` is the Newton step of the ``motion``. ``ends`` are the motion and the step, repeated for both ends of
+        each segment. The result is −∞ if a ratio is NaN.
         """
         shares = self.kernels.rooms(*ends, part, self.segment_data)
         at_end = self.kernels.end_rooms(np.concatenate([motion[-1], motion[-1] + part * change[-1]]), self.at_end)
@@ -192,7 +200,7 @@ def _build_kernels(m: int, r: int, *, has_rest: bool) -> _Kernels:
     value = _SEGMENT_VALUES + at_end + 8 * r
 
     def along_of(x: Any, jerks: Any) -> tuple[SmoothValues, SmoothLimits]:
-        """Return the path's derivatives and the limits as named tuples, from flat arrays."""
+        """Return the path's derivatives and the limits at a segment as named tuples, from two flat arrays."""
         first, second, lower, upper, *more = (x[k * m : (k + 1) * m] for k in range(at_end // m if m else 4))
         rates, bends, thirds = (
             np.reshape(jerks[2 * k * r : 2 * (k + 1) * r], (2, r)) if len(jerks) else () for k in range(3)

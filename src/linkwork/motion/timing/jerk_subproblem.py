@@ -41,9 +41,9 @@ _INSIDE = 1e-9  # of a segment: one-sided third derivatives of the path are take
 
 
 class JerkProblem(NamedTuple):
-    """A path with the limits of a motion along it, as functions of positions.
+    """A path with the limits of a motion along it, as functions of position.
 
-    ``ends`` are the fractions of the limits of jerk that the first and the last segment may use.
+    ``ends`` are the fractions of the jerk limits that the motion may use on the first and on the last segment.
     """
 
     samples: Callable[[np.ndarray], PathSamples]
@@ -102,14 +102,17 @@ class GridConstraints(NamedTuple):
     caps: np.ndarray
 
     def time_scaled(self, scale: float) -> GridConstraints:
-        """Return the constraints on a motion that, slowed by the factor ``scale``, satisfies these constraints."""
+        """Return the constraints on motions that satisfy these ones after they are slowed by the factor ``scale``."""
         a, two, three = self.along, scale**-2, scale**-3
         of_jerk = a.rates * three, a.bends * three, a.thirds * three
         along = SmoothValues(a.first * two, a.second * two, *of_jerk, a.at_rest)
         return self._replace(along=along, caps=self.caps * scale**2)
 
     def required_slowdown(self, x: np.ndarray, u: np.ndarray) -> float:
-        """Return the factor of the duration at which the motion x, u just reaches a limit at a segment's end."""
+        """Return the factor of the duration with which a motion just reaches a limit at an end of a segment.
+
+        The motion has x = ṡ² and u = s̈ at the ends of segments. A factor below 1 means that it could be faster.
+        """
         a, inner = self.along, slice(1, -1)
         result = [float(np.sqrt((x[inner] / self.caps[inner]).max(initial=0.0)))]
         moved = a.first * u[:, None] + a.second * x[:, None]
@@ -151,7 +154,10 @@ class GridConstraints(NamedTuple):
 
 
 def _at_ends(on_segments: np.ndarray) -> np.ndarray:
-    """Return the greater value of the two adjacent segments (n, m) for each end of a segment (n + 1, m)."""
+    """Return values (n + 1, m) at the ends of n segments: the greater of the values of the two adjacent segments.
+
+    ``on_segments`` (n, m) are nonnegative values.
+    """
     zero = np.zeros((1, on_segments.shape[1]))
     result: np.ndarray = np.maximum(np.concatenate([zero, on_segments]), np.concatenate([on_segments, zero]))
     return result
@@ -194,7 +200,8 @@ def regridded(
 ) -> tuple[GridConstraints, GridMotion]:
     """Return the constraints and the motion on a new grid of about ``points`` segments.
 
-    The sum of relative time and relative changes of s̈ and s⃛ is about equal on all segments.
+    On all segments, the sum of three fractions is about equal: of the motion's time, of all changes of s̈, and of all
+    changes of s⃛.
     """
     rising = np.diff(motion.t, prepend=-1.0) > 0.0  # knots may coincide up to rounding
     s, t, w, u = (x[rising] for x in motion)

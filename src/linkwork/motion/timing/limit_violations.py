@@ -70,8 +70,8 @@ class LimitMargin:
     """Range of a limited quantity with m elements on each of n segments of a motion, and its limits (m,).
 
     The values on a segment are between ``minimum`` and ``maximum`` (n, m). ``at_rest`` is the value without motion. If
-    the motion is made faster by a factor k, the difference from ``at_rest`` grows by k^power.  ``is_custom`` is True
-    for a `MotionLimit`.
+    the motion is faster by a factor k, the difference from ``at_rest`` grows by k^power: power is 1 for velocity, 2 for
+    acceleration. ``is_custom`` is True for a `MotionLimit`.
     """
 
     name: str
@@ -182,6 +182,9 @@ def limit_margins(
 
 
 def _bounds(values: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Return bounds (n, m) on each segment of the polynomials through values (n, nodes, m) at the nodes."""
+    """Return lower and upper bounds (n, m) of polynomials on each of n segments.
+
+    ``values`` (n, nodes, m) are their values at the nodes of the segments.
+    """
     points = _CONTROL_POINTS @ values
     return points.min(axis=1), points.max(axis=1)

@@ -82,8 +82,8 @@ class PathSamples:
 class PathConstraints:
     """Constraints lower ≤ A s̈ + B ṡ² + C ≤ upper at points of a path, and limits of the speeds of frames.
 
-    ``first``, ``second`` and ``at_rest`` are A, B and C (..., m); ``at_rest`` is None if C is zero.  ``speeds`` (...,
-    w, 3) are velocities of frame origins for ṡ = 1, and ``fastest`` (w,) their limits.
+    A, B and C (..., m) are ``first``, ``second`` and ``at_rest``; ``at_rest`` is None if C is zero. ``speeds`` (..., w,
+    3) are velocities of w frame origins for ṡ = 1, and ``fastest`` (w,) their limits.
     """
 
     first: np.ndarray
@@ -124,7 +124,10 @@ class LimitSet:
         return [*self.speed, *(limit.name for limit in self.loops)]
 
     def speeds(self, q: np.ndarray, v: np.ndarray) -> np.ndarray:
-        """Return the velocities (..., w, 3) that `fastest` limits; a joint's velocity is the first value."""
+        """Return the velocities (..., w, 3) that `fastest` limits: of frames [m/s], and of joints that close loops.
+
+        The velocity of a joint [rad/s, m/s] is the first of three values; the others are 0.
+        """
         parts = [self.robot.twist(q, v, frame)[..., 3:] for frame in self.speed]
         if self.loops:
             values = loop_speed_values(self.robot, self.loops, q, v)
@@ -228,15 +231,16 @@ class LimitSet:
 
     @property
     def resistance(self) -> TorqueModel | None:
-        """The model of joint forces, if any limited force depends on the speed."""
+        """The model of joint forces if they are limited and include damping or friction; otherwise None."""
         return self.forces if self.forces is not None and self.forces.resists else None
 
     def resisted(
         self, constraints: PathConstraints, least: np.ndarray, most: np.ndarray, slope: np.ndarray | None = None
     ) -> PathConstraints:
-        """Return the constraints with limits of torque for a resistance between two values (n, nv).
+        """Return constraints in which the limits of torque include a resistance of joints, damping and friction.
 
-        The constraints are on n segments or at n points.  ``slope`` (n, nv) is added to the factors of ṡ².
+        The resistance is between ``least`` and ``most`` (n, nv), on n segments or at n points. ``slope`` (n, nv) is its
+        derivative with respect to ṡ², which is added to the coefficients of ṡ².
         """
         columns = slice(constraints.first.shape[-1] - least.shape[-1], None)
         shape = len(least), constraints.first.shape[-1]
@@ -327,10 +331,11 @@ def _check_constraints(caller: str, path: Trajectory, robot: Any) -> None:
 
 
 def _motors(robot: Any, torque: Any, low: np.ndarray, high: np.ndarray, actuators: Any) -> tuple[str, ...] | None:
-    """Return the names of the joints with motors; None if all joint forces of an open tree are limited.
+    """Return the names of the joints whose forces are limited: the joints with motors.
 
-    For a robot with constraints, the default is the joints that a dict of limits names.  Without a dict, the default
-    is all joints of fewer than six degrees of freedom whose limits are not zero.
+    They are the ``actuators``, if passed. For a robot with constraints, the default is the joints that the dict
+    ``torque`` names. Without a dict, it is all joints of fewer than six degrees of freedom whose limits are not zero.
+    For an open tree the result is None: all joint forces are limited.
     """
     tree = robot.tree
     if actuators is not None:
@@ -361,7 +366,7 @@ class _Names(Sequence[str]):
 
 
 def never_zero(limits: Sides) -> Sides:
-    """Return the limits with zeros replaced by very small numbers."""
+    """Return lower and upper limits in which tiny numbers replace zeros, so that divisions by limits are possible."""
     low, high = limits
     return np.where(low == 0.0, -_SMALLEST, low), np.where(high == 0.0, _SMALLEST, high)
 

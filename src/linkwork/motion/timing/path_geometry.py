@@ -45,9 +45,9 @@ _NEGLIGIBLE = 1e-14  # of a polynomial's total variation: smaller monotone inter
 class GeometricPath(NamedTuple):
     """A path without time scaling, in a parameter s that may differ from the original one.
 
-    ``rates`` are the speeds of the removed time scaling at both ends. ``knots`` (n,) are values of s, and ``reported``
-    (n,) are the values at the knots of the parameter that is reported to users. Between knots this parameter is linear
-    in s. If ``knots`` and ``reported`` are None, both parameters are the same.
+    ``rates`` are the speeds ṡ of the removed time scaling at the beginning and at the end. ``knots`` (n,) are values of
+    s, and ``reported`` (n,) are the values at the knots of the original parameter, which is reported to users. Between
+    knots it is linear in s. If both are None, both parameters are the same.
     """
 
     path: Trajectory
@@ -132,7 +132,7 @@ def is_stationary(path: Trajectory) -> bool:
 
 
 def with_continuous_rate(value: GeometricPath) -> GeometricPath:
-    """Return the path with the parameter of its parts rescaled so that |q'| is continuous except at corners."""
+    """Return the path with s rescaled on each part so that |dq/ds| is continuous, except at corners."""
     path = value.path
     knots = path.knots
     inner, before, after = one_sided_limits(path, knots)
@@ -164,10 +164,7 @@ def with_continuous_rate(value: GeometricPath) -> GeometricPath:
 
 
 def one_sided_limits(path: Any, knots: np.ndarray) -> tuple[np.ndarray, Any, Any]:
-    """Return the indices of inner knots, and the path's one-sided states just before and just after each knot.
-
-    The states are q, v and a.
-    """
+    """Return the indices of inner knots, and the path's one-sided limits of q, v and a before and after each knot."""
     inner = np.arange(1, len(knots) - 1)
     if not len(inner):
         return inner, None, None
@@ -176,9 +173,9 @@ def one_sided_limits(path: Any, knots: np.ndarray) -> tuple[np.ndarray, Any, Any
 
 
 def jumps(before: np.ndarray, after: np.ndarray, part: float = _CORNER, size: np.ndarray | None = None) -> np.ndarray:
-    """Return True where rates (..., nv) before and after a knot differ by more than a fraction ``part`` of their size.
+    """Return True where vectors (..., nv) before and after a knot differ by more than a fraction of their size.
 
-    ``size`` (...), if passed, replaces the size of the rates.
+    ``size`` (...), if passed, replaces the size of the vectors.
     """
     if size is None:
         size = np.maximum(np.abs(before).max(-1), np.abs(after).max(-1))
@@ -213,9 +210,10 @@ def _across(v: np.ndarray, a: np.ndarray) -> np.ndarray:
 
 
 def may_have_lines(path: Trajectory) -> bool:
-    """Return True if a path of cubics in one section may have straight segments with a varying rate: a quick check.
+    """Return True if a path of cubics may contain straight segments on which |dq/ds| varies: a quick check.
 
-    The check uses only the first two coordinates.  A result of False is reliable; True may be wrong.
+    The path has a single section. The check uses only the first two coordinates. A result of False is reliable; True
+    may be wrong.
     """
     c = path.sections[0].arrays["coefficients"]
     if c.shape[-1] < 3:
@@ -228,10 +226,11 @@ def may_have_lines(path: Trajectory) -> bool:
 
 
 def uniform_on_lines(value: GeometricPath, *, smooth: bool) -> GeometricPath:
-    """Return the path with |q'| constant on straight polynomial segments, and a corner where a segment turns back.
+    """Return the path with |dq/ds| constant on straight polynomial segments, and a corner where a segment turns back.
 
-    Knots keep their positions.  For a motion with ``smooth`` accelerations, which may pass a turning point faster than
-    a corner, only segments with q' ≈ 0 at an inner point are changed; points with q' = 0 at the path's ends remain.
+    Knots keep their positions. ``smooth`` is True for motions with limited jerk, which may pass a turning point faster
+    than a corner. Then only segments with dq/ds ≈ 0 at an inner point are changed; points with dq/ds = 0 at the path's
+    ends remain.
     """
     sections, changed = [], False
     rates = list(value.rates)
@@ -252,9 +251,9 @@ def uniform_on_lines(value: GeometricPath, *, smooth: bool) -> GeometricPath:
 def _uniform_on_lines(
     section: Section, *, first: bool, last: bool, smooth: bool
 ) -> tuple[Section, tuple[float, float]] | None:
-    """Return the section with uniform straight segments, and the divisors of its speeds at both ends.
+    """Return a path's section with |dq/ds| constant on straight segments, and the factors of |dq/ds| at both ends.
 
-    The result is None if no segment changes.
+    ``first`` and ``last`` are True for the path's first and last section. The result is None if no segment changes.
     """
     if section.kind.name != "polynomial" or not section.space.is_plain or section.is_symbolic:
         return None
@@ -301,9 +300,10 @@ def _uniform_on_lines(
 
 
 def _between(c: np.ndarray, starts: np.ndarray, begin: float, end: float) -> tuple[np.ndarray, np.ndarray]:
-    """Return the coefficients and the beginnings of those polynomials that lie between two positions.
+    """Return the coefficients and beginnings of a curve's polynomials between the parameters ``begin`` and ``end``.
 
-    The first polynomial is shifted to begin at ``begin``.
+    ``c`` and ``starts`` are the coefficients and beginnings of all polynomials. The first polynomial is shifted to
+    begin at ``begin``.
     """
     k = max(int(np.searchsorted(starts, begin, side="right")) - 1, 0)
     last = max(int(np.searchsorted(starts, end, side="left")), k + 1)
@@ -314,10 +314,9 @@ def _between(c: np.ndarray, starts: np.ndarray, begin: float, end: float) -> tup
 
 
 def _is_uneven(f: np.ndarray, *, at_start: bool, at_end: bool, smooth: bool) -> bool:
-    """Return True if the rate of the polynomial f on [0, 1] varies, or with ``smooth``, if it is slow inside.
+    """Return True if df/du of the polynomial f(u), u in [0, 1], varies; with ``smooth``, if df/du ≈ 0 inside.
 
-    A polynomial is not slow inside if its rate is small only at an end of the path (``at_start``, ``at_end``), or only
-    where the rate changes sign.
+    With ``smooth``, small values of df/du at an end of the path (``at_start``, ``at_end``) do not count.
     """
     if not smooth:
         return bool(np.abs(f[2:]).max(initial=0.0) > _STRAIGHT * np.abs(f).max())

@@ -1,8 +1,8 @@
 """Grids of segments on a path, of about equal lengths or weights, and lengths along a path.
 
-The length is a polynomial on each cell; Newton's method inverts this polynomial without evaluating the path.
-The rate of the length is interpolated at Gauss-Legendre nodes of each cell.  A cell is resolved if the last terms of
-its series of Legendre polynomials are as small as rounding errors.
+A path is divided into cells.  On each cell the derivative of its length is interpolated at Gauss-Legendre nodes, and
+the length is a polynomial.  Newton's method inverts this polynomial without evaluating the path.  The polynomial is
+exact if the last terms of its series of Legendre polynomials are as small as rounding errors.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ def grid(knots: np.ndarray, points: int) -> np.ndarray:
 
 
 def segment_count(points: int, curves: int) -> int:
-    """Return the number of segments for a request of at least ``points``, on a path with a number of curves.
+    """Return the number of segments: at least ``points``, and at least a fixed number for each of the ``curves``.
 
     The number is rounded up to one of few values, so that few kernels are compiled.
     """
@@ -51,7 +51,10 @@ def segment_count(points: int, curves: int) -> int:
 
 
 def coarse_count(count: int, curves: int) -> int:
-    """Return the number of segments in passes before the last pass: about a quarter of its ``count``."""
+    """Return the number of segments of all passes before the last: about a quarter of ``count``, that of the last pass.
+
+    The number is larger for a path with many ``curves``.
+    """
     least = max(count / 4, _FIRST, _PER_CURVE * curves)
     return min(count, next((n for n in _COUNTS if n >= least), count))
 
@@ -59,10 +62,11 @@ def coarse_count(count: int, curves: int) -> int:
 def redistributed(
     knots: np.ndarray, s: np.ndarray, t: np.ndarray, x: np.ndarray, u: np.ndarray, count: int | None = None
 ) -> np.ndarray:
-    """Return the ends of new segments, from a motion that has ṡ² = x at s and times t, and s̈ = u between.
+    """Return the ends of new segments, distributed according to a motion along a path.
 
-    There are ``count`` segments, by default as many as before. The sum of relative time and relative change of speed
-    is about equal on all of them.
+    The motion has ṡ² = x and times t at positions s, and s̈ = u between. There are ``count`` segments, by default as
+    many as before. On all segments, the sum of two fractions is about equal: of the motion's time, and of all changes
+    of ṡ. ``knots`` are among the ends.
     """
     count = len(s) - 1 if count is None else count
     changes = np.concatenate([[0.0], np.cumsum(np.abs(np.diff(np.sqrt(x))))])
@@ -128,13 +132,13 @@ _SERIES, _INTEGRALS = _series(), _integrals()
 
 
 class LengthTable:
-    """Lengths within the cells of a path, as polynomials of u, which runs from −1 to 1 in each cell.
+    """Lengths along a path within each of its n cells, as polynomials of u, which runs from −1 to 1 in each cell.
 
     ``sizes`` (n,) are the lengths of the cells. ``resolved`` (n,) is False for a cell whose polynomial is not exact.
     """
 
     def __init__(self, rate: Callable[[np.ndarray], np.ndarray], cells: np.ndarray) -> None:
-        """Evaluate the ``rate`` of the length at positions of all cells, which lie between ``cells`` (n + 1,)."""
+        """Fit the polynomials on cells with ends ``cells`` (n + 1,); ``rate`` maps positions to dlength/dposition."""
         self.half, self.middle = 0.5 * np.diff(cells), 0.5 * (cells[1:] + cells[:-1])
         terms = _SERIES @ rate(self.middle[:, None] + self.half[:, None] * _NODES).T
         self.resolved = np.abs(terms[-2:]).max(axis=0) <= _RESOLVED * terms[0] + _NOISE * terms[0].max()
@@ -142,7 +146,10 @@ class LengthTable:
         self.sizes = 2.0 * self.half * terms[0]
 
     def positions(self, k: np.ndarray, lengths: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """Return positions in cells k at ``lengths`` (n,) from the cells' beginnings, and a mask of exact positions."""
+        """Return positions in the cells with indices k (n,), at ``lengths`` (n,) from the cells' beginnings.
+
+        The second result is a mask (n,) of exact positions.
+        """
         powers = self.powers.take(k, axis=0).T.copy()
         size, resolved = self.sizes[k], self.resolved[k]
         u = np.clip(2.0 * lengths / np.maximum(size, 1e-300) - 1.0, -1.0, 1.0)

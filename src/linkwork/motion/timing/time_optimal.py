@@ -189,13 +189,13 @@ def _resting_motion(path: Trajectory) -> TimedPath:
 
 
 def _has_enough_segments(path: Trajectory, points: int | None) -> bool:
-    """Return True if the single kernel has enough segments for a path of cubics."""
+    """Return True if the single kernel for paths of cubics has enough segments for this path and request."""
     curves = len(path.sections[0].arrays["starts"])
     return curves <= _MOST_CUBICS if points is None else max(points, 2 * curves) <= MIN_SEGMENTS
 
 
 def _segment_count(path: Trajectory) -> int:
-    """Return the number of segments of the single kernel for a path of cubics."""
+    """Return the number of segments that the single kernel for paths of cubics uses for this path."""
     return max(MIN_SEGMENTS, _PER_CUBIC * len(path.sections[0].arrays["starts"]))
 
 

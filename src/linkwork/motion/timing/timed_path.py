@@ -179,7 +179,10 @@ def _midpoint_states(timed: Any) -> tuple[np.ndarray, np.ndarray, np.ndarray, Pa
 
 
 def fastest_speeds(path: PathSamples, constraints: PathConstraints, velocity: Any) -> np.ndarray:
-    """Return the greatest ṡ (n,) that the constraints allow at each position, for any s̈."""
+    """Return the greatest ṡ (n,) at each of n positions for which some s̈ satisfies all constraints.
+
+    ``velocity`` are the lower and upper limits of v.
+    """
     once = path.first[:, 0]
     low, high = velocity
     with np.errstate(divide="ignore"):

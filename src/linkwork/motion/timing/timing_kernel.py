@@ -53,7 +53,7 @@ _AT_END = 1.0  # of a segment: where the interpolation error through `NODES` is 
 
 
 class LimitKinds(NamedTuple):
-    """Kinds of limits for which a kernel is built: accelerations, joint torques, and speeds of the robot's frames."""
+    """Kinds of limits for which a timing kernel is built: accelerations, joint torques, and speeds of frames."""
 
     robot: Any = None
     acceleration: bool = True
@@ -69,9 +69,10 @@ class LimitKinds(NamedTuple):
 
 
 def timing_kernel(n: int, curves: int, nv: int, kinds: LimitKinds, before: int | None = None) -> Kernel:
-    """Return the kernel that times a path of a number of cubic ``curves`` on n segments.
+    """Return the kernel that times a path of cubics on n segments; ``curves`` is the number of cubics.
 
-    With ``before`` the inputs include a motion on ``before`` segments, from which the grid is redistributed.
+    With ``before`` the kernel has a further input, a motion on ``before`` segments. The grid is redistributed according
+    to this motion.
     """
     key = (n, curves, nv, before, id(kinds.robot), *kinds[1:])
     key_objects, kernel = _RECENT.get(key) or (None, None)
@@ -134,7 +135,10 @@ def _differences(s: Any) -> Any:
 
 
 def _stops(c: Any, starts: Any, end: Any) -> Any:
-    """Return 1 for curves that begin with a discontinuity of the path's direction, else 0 (curves,)."""
+    """Return an array (curves,): 1 for a cubic at whose beginning the path's direction jumps, else 0.
+
+    ``c`` are the coefficients of the cubics, ``starts`` their beginnings, and ``end`` is the path's end.
+    """
     if len(c) == 1:
         return np.zeros(1) + 0.0 * end
 
@@ -162,7 +166,7 @@ def _caps(curves: Any, begins: Any, stops: Any) -> Any:
 
 
 def _timed(steps: Any, result: Any) -> tuple[Any, Any]:
-    """Return ṡ and the times at the ends of segments."""
+    """Return ṡ and the times at the ends of segments with lengths ``steps``; ``result`` has x = ṡ² at these ends."""
 
     def one(state: tuple[Any, Any], x: Any) -> tuple[tuple[Any, Any], Any]:
         t, w = state
@@ -176,9 +180,10 @@ def _timed(steps: Any, result: Any) -> tuple[Any, Any]:
 
 
 class _Segment(NamedTuple):
-    """A segment of a path: q' and q'' at three nodes (3, nv), and quantities that are not polynomials of low degree.
+    """A segment of a path: dq/ds and d²q/ds² at three nodes (3, nv), and values of other limited quantities.
 
-    ``values`` are these quantities at five nodes, and ``errors`` their interpolation errors.
+    ``values`` are the quantities that are not polynomials of low degree, at five nodes: joint torques and frame speeds.
+    ``errors`` are their interpolation errors.
     """
 
     first: Any
@@ -188,7 +193,10 @@ class _Segment(NamedTuple):
 
 
 def _segment(c: Any, starts: Any, kinds: LimitKinds, s: Any, curve: Any, step: Any) -> _Segment:
-    """Return a segment that begins at s on a ``curve`` and has length ``step``."""
+    """Return the derivatives and limited quantities on the segment of length ``step`` that begins at s.
+
+    ``c`` and ``starts`` are the path's cubics, and ``curve`` is the index of the cubic that contains the segment.
+    """
     cubics, begin = row(c, curve), s - take(starts, curve)
     first, second = [], []
     for node in NODES[3]:
@@ -228,7 +236,7 @@ def _segment(c: Any, starts: Any, kinds: LimitKinds, s: Any, curve: Any, step: A
 
 
 def _constraints(of: _Segment, g: Any, kinds: LimitKinds) -> list[tuple[PathValues, PathLimits]]:
-    """Return the constraints on a segment, without resistance."""
+    """Return the constraints of a motion on a segment, without damping and friction; ``g`` has the limits by name."""
     if kinds.acceleration:
         plain = (
             PathValues(of.first, of.first, of.second),
@@ -244,7 +252,12 @@ def _constraints(of: _Segment, g: Any, kinds: LimitKinds) -> list[tuple[PathValu
 
 
 def _along(of: _Segment, step: Any, g: Any, kinds: LimitKinds) -> tuple[Any, Any]:
-    """Return the constraints on a segment of length ``step``, its interpolation errors, and 1 if it permits rest."""
+    """Return the constraints of a motion on a segment, and values for the check of interpolated limits.
+
+    These values are the interpolation errors of the limited quantities, and 1 if rest is permitted, else −1. They are
+    () if all quantities are polynomials of low degree. ``step`` is the segment's length, and ``g`` has the limits by
+    name.
+    """
     groups = _constraints(of, g, kinds)
     if not kinds.is_curved:
         return groups, ()
@@ -257,11 +270,11 @@ def _along(of: _Segment, step: Any, g: Any, kinds: LimitKinds) -> tuple[Any, Any
 
 
 def _with_resistance(segment: Any, rows: Any, caps: Any, g: Any, kinds: LimitKinds, x: Any, begins: bool) -> Any:
-    """Return the fastest motion with damping and friction, and its largest relative excess of limits.
+    """Return the fastest motion with damping and friction of joints, and its largest relative violation of limits.
 
     Newton's method: each sweep linearizes the resistance about the motion of the previous sweep, and the first sweep
-    about ``x``.  If this call ``begins`` the search, x may be 0; then there is no resistance.  The excess is more than
-    1 if the last sweep changed the motion or, with limits of acceleration, does not permit rest.
+    about ``x`` = ṡ². If this call ``begins`` the search, x may be 0; then there is no resistance. The violation is more
+    than 1 if the last sweep changed the motion or, with limits of acceleration, does not permit rest.
     """
     tree, sizes = kinds.robot.tree, [fmax(_size(a), _size(b)) for a, b in zip(g["least"], g["most"], strict=True)]
     steps = rows[-1]
@@ -313,7 +326,7 @@ def _sum(values: Any) -> Any:
 
 
 def _most(values: Any) -> Any:
-    """Return the largest of positive values, `FAR` if one is NaN."""
+    """Return the largest of positive values; `FAR` if any value is NaN."""
     return scan(lambda most, x: (where(lt(x, FAR), fmax(most, x), FAR), None), 0.0 * values[0], values)[0]
 
 
@@ -328,7 +341,7 @@ def _interpolation_errors(x: Any, nodes: int) -> Any:
 
 
 def _largest_excess(segments: Any, result: Any, g: Any, kinds: LimitKinds) -> Any:
-    """Return the largest relative amount by which a motion may exceed limits, because of interpolation errors.
+    """Return the largest violation of limits by interpolation errors of a motion, relative to the limits.
 
     The result is −1 if rest violates the limits.
     """
@@ -343,10 +356,11 @@ def _largest_excess(segments: Any, result: Any, g: Any, kinds: LimitKinds) -> An
 
 
 def _relative_errors(errors: Any, x0: Any, x1: Any, u: Any, g: Any, kinds: LimitKinds, excess: Any) -> Any:
-    """Return the largest relative amount by which a motion on a segment may exceed limits of torque and speed.
+    """Return the largest violation of torque and speed limits by interpolation errors on a segment, as a fraction.
 
-    The motion has ṡ² = x0 and x1 at the ends of the segment, and s̈ = u.  ``errors`` are interpolation errors.
-    ``excess`` are the amounts (nv) by which torques exceed limits without these errors, or None.
+    The fraction is relative to the limits. The motion has ṡ² = x0 and x1 at the ends of the segment, and s̈ = u.
+    ``errors`` are interpolation errors. ``excess`` are the violations (nv) of torque limits without these errors, or
+    None.
     """
     worst, at = 0.0 * u, 0
     if kinds.torque:

@@ -54,7 +54,7 @@ _HALVINGS, _SMALL_GAIN = 3, 1e-3  # halvings to estimate a grid's error; of the 
 
 
 class InfeasibleSegment(Exception):
-    """No speed with constant s̈ satisfies all limits on a segment.
+    """Error: on a segment of the path, no speed with constant s̈ satisfies all limits.
 
     ``refined`` is True if limits had been tightened, which may be the cause.
     """
@@ -78,14 +78,18 @@ class InfeasibleSegment(Exception):
 
 
 class LongSegments(Exception):
-    """Tightened limits do not hold on the segments of ``args[0]`` (n,): the motion would be much slower."""
+    """Error: limits can only be satisfied on some segments if the motion is much slower, so these should be halved.
+
+    ``args[0]`` (n,) is a mask of these segments.
+    """
 
 
 class TimingQuery(NamedTuple):
     """A path to be timed within limits, and options.
 
-    ``stops`` are positions where the motion rests, and ``ends`` are ṡ at both ends of the path. ``tolerance`` is an
-    argument of `Grid.solve`.
+    ``stops`` are positions where the motion rests, and ``ends`` are ṡ at both ends of the path. ``passes`` is the
+    number of passes with redistributed grids. ``tolerance`` is the permitted violation, as a fraction of the limits;
+    None means no check.
     """
 
     caller: str
@@ -116,7 +120,7 @@ class Grid:
 
     @property
     def is_exact(self) -> bool:
-        """Return True if limits cannot be exceeded between grid points.
+        """True if the motion cannot exceed limits between grid points.
 
         This holds if all limited quantities are polynomials of low degree.
         """
@@ -182,7 +186,10 @@ class Grid:
         return limit_margins(self.limit_set, samples, None, motion_polynomials(self.s, x, u), all_limits=not self.cubic)
 
     def _tightened(self, result: list[LimitMargin], tightening: dict[str, list[np.ndarray]]) -> tuple[Any, Any]:
-        """Return the constraints and velocity limits of each segment, tightened by the amounts in ``tightening``."""
+        """Return the constraints and velocity limits of each segment, tightened by the amounts in ``tightening``.
+
+        ``result`` has the violations of a motion, which are first added to these amounts.
+        """
         constraints, count = self.constraints, len(self.steps)
         velocity = tuple(np.broadcast_to(x, (count, len(x))).copy() for x in self.velocity)
         lower, upper = (np.broadcast_to(x, (count, len(x))).copy() for x in (constraints.lower, constraints.upper))
@@ -215,10 +222,11 @@ class Grid:
     def _solved(
         self, constraints: PathConstraints, velocity: Any, x: np.ndarray | None = None
     ) -> tuple[np.ndarray, np.ndarray]:
-        """Return x = ṡ² and u = s̈ of the fastest motion, with the resistance of joints linearized about the last x.
+        """Return ṡ² at the ends of segments and s̈ on segments of the fastest motion with damping and friction.
 
-        The iteration begins with ``x``, or with the motion without resistance if this motion is within limits.  Where
-        no motion satisfies the linearized limits, a resistance in proportion to x replaces it, which permits rest.
+        Damping and friction are linearized about the previous iterate. The iteration begins with ``x`` = ṡ², or with
+        the motion without them if it is within limits. Where no motion satisfies the linearized limits, a resistance in
+        proportion to ṡ² replaces it, which permits rest.
         """
         if x is None or self.limit_set.resistance is None:
             x, u = self._sweep(constraints, velocity)
@@ -239,7 +247,10 @@ class Grid:
         return x, u
 
     def _with_fitting_resistance(self, constraints: PathConstraints, x: np.ndarray) -> np.ndarray:
-        """Return x (n + 1,), reduced where the resistance would use more than the fraction `_ROOM` of the limits."""
+        """Return ``x`` = ṡ² (n + 1,), reduced so that damping and friction leave a part of the torque limits.
+
+        They use at most the fraction `_ROOM` of what the forces at rest leave.
+        """
         for _ in range(_FITTING_ROUNDS):
             values = self._resistance(x)[1]
             share = np.ones(len(x) + 1)
@@ -268,15 +279,15 @@ class Grid:
                 raise InfeasibleSegment(float(self.s[k]), float(self.s[k + 1]), at_start=False, refined=False)
 
     def _middle_resistance(self, speed: np.ndarray) -> np.ndarray:
-        """Return the resistance (n, nv) in the middle of segments at speeds ṡ (n,)."""
+        """Return damping and friction of the joints (n, nv) [N·m, N] in the middle of segments at speeds ṡ (n,)."""
         model, middle = self.limit_set.resistance, self.samples.q.shape[1] // 2
         assert model is not None
         return model.resistance(self.samples.q[:, middle], self.samples.first[:, middle] * speed[:, None])
 
     def _resisted(self, constraints: PathConstraints, x: np.ndarray, *, through_rest: bool = False) -> PathConstraints:
-        """Return the constraints with a resistance that is linearized about x (n + 1,).
+        """Return the constraints with damping and friction of joints, linearized about a motion with ṡ² = x (n + 1,).
 
-        With ``through_rest`` the resistance is in proportion to x.
+        With ``through_rest`` this resistance is in proportion to ṡ².
         """
         model = self.limit_set.resistance
         assert model is not None
@@ -291,9 +302,9 @@ class Grid:
         return self.limit_set.resisted(constraints, constant.min(axis=1), constant.max(axis=1), slope)
 
     def _resistance(self, x: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """Return ṡ² (n, k) and the resistance (n, k, nv) at the nodes and ends of segments, from ṡ² = x (n + 1,).
+        """Return ṡ² (n, k), and damping and friction (n, k, nv) [N·m, N], at the ends and nodes of each of n segments.
 
-        At an end of a segment, the path's values are those of the nearest node.
+        ``x`` (n + 1,) is ṡ² at the ends of segments. At an end, the path's values are those of the nearest node.
         """
         model, nodes = self.limit_set.resistance, self.samples.q.shape[1]
         assert model is not None
@@ -317,7 +328,10 @@ class Grid:
 
 
 def _room(constraints: PathConstraints, forces: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Return the margins (n, nv) of joint forces at rest to upper and lower limits; ``forces`` are at the nodes."""
+    """Return the margins (n, nv) between the joint forces at rest and their upper and lower limits, on n segments.
+
+    Of ``forces`` only the last dimension nv is used.
+    """
     at_rest = np.zeros_like(constraints.first) if constraints.at_rest is None else constraints.at_rest
     columns = slice(constraints.first.shape[-1] - forces.shape[-1], None)
     return (constraints.upper - at_rest.max(axis=1))[:, columns], (at_rest.min(axis=1) - constraints.lower)[:, columns]

@@ -121,9 +121,10 @@ def _forward(lines: tuple[int, ...]) -> Kernel:
 class KernelMotion(NamedTuple):
     """A motion on n segments of a path, as the kernel returns it.
 
-    s, ṡ and t (n + 1,) are at the ends of segments, and s̈ (n,) is constant on each. ``clock`` (n, 3) are the
-    coefficients s, ṡ, s̈/2 of s(t) on each segment. ``firsts`` (curves,) are the indices of the first segments of the
-    curves. ``blocked`` is the index of an infeasible segment, or −1.
+    A path is a chain of curves, each divided into segments. ``s``, ``speed`` (ṡ) and ``t`` (n + 1,) are at the ends of
+    segments, and s̈ (n,) is constant on each. ``clock`` (n, 3) are the coefficients s, ṡ, s̈/2 of s(t) on each segment.
+    ``firsts`` (curves,) are the indices of the first segments of the curves. ``blocked`` is the index of an infeasible
+    segment, or −1.
     """
 
     s: np.ndarray
@@ -179,10 +180,10 @@ def motions_by_single_kernel(
     passes: int,
     tolerance: float | None,
 ) -> list[KernelMotion]:
-    """Return the motions along paths with the same coordinates, each equal to its separate computation.
+    """Return the time-optimal motions along several paths with the same coordinates, computed as a batch.
 
-    Each path has at least its number of ``points``.
-    A motion that is infeasible in any pass counts as infeasible.
+    Each motion equals the result for its path alone. ``points`` has the least number of segments for each path. A
+    motion that is infeasible in any pass counts as infeasible.
     """
     kinds = LimitKinds(
         limit_set.robot if limit_set.custom or limit_set.speed else None,
@@ -248,7 +249,7 @@ def _narrowed(limits: dict[str, Any], share: float) -> list[np.ndarray]:
 
 
 def _handed_on(outputs: Any) -> tuple[Any, ...]:
-    """Return the inputs that a kernel takes from the ``outputs`` of the previous kernel; () for the first kernel."""
+    """Return those outputs of a kernel that are inputs of the kernel of the next pass; () if there are no outputs."""
     if not outputs:
         return ()
     s, w, u, t, _, firsts, stopped, _ = outputs
@@ -256,9 +257,10 @@ def _handed_on(outputs: Any) -> tuple[Any, ...]:
 
 
 def _padded_cubics(path: Trajectory) -> tuple[np.ndarray, np.ndarray, float, int]:
-    """Return the coefficients (curves, nv, 4), the curves' beginnings, the path's end, and the true number of curves.
+    """Return (coefficients, starts, end, count) of a path of cubics, padded with unused cubics to a power of 2.
 
-    The arrays are padded with further curves to a power of 2.
+    ``coefficients`` are (cubics, nv, 4), and ``starts`` the parameters at which cubics begin. ``end`` is the path's
+    end, and ``count`` the number of cubics before padding.
     """
     section = path.sections[0]
     c, count = section.arrays["coefficients"], len(section.arrays["starts"])

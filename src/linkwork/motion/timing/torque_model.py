@@ -40,9 +40,9 @@ _DOUBLINGS = 8
 
 @dataclass(frozen=True)
 class TorqueModel:
-    """Joint forces of a robot.
+    """Joint forces of a robot [N·m, N], as a sum of a part of second order and a resistance.
 
-    ``passive`` is True if passive forces act, and ``resists`` if any of them depends on v.  ``motors`` are names of
+    ``passive`` is True if passive forces act, and ``resists`` if any of them depends on v. ``motors`` are names of
     joints: then forces act at these joints only, and constraints bear the remaining load.
     """
 
@@ -65,12 +65,15 @@ class TorqueModel:
 
     @property
     def indices(self) -> list[int]:
-        """Indices in v of the forces."""
+        """Indices in v of the joint forces that the model returns."""
         tree = self.robot.tree
         return [*range(tree.nv)] if self.motors is None else actuated_velocities(tree, self.motors)
 
     def second_order(self, q: np.ndarray, v: np.ndarray, a: np.ndarray) -> np.ndarray:
-        """Return the forces τ_2 of second order (..., nv), or (..., m) of the motors."""
+        """Return the joint forces (..., nv) without damping and friction, linear in a and quadratic in v.
+
+        With motors, return their m forces (..., m).
+        """
         if self.motors is None:
             result: np.ndarray = self.robot.inverse_dynamics(q, v, a, passive=self.passive)
             return result - self.resistance(q, v) if self.resists else result
@@ -78,7 +81,7 @@ class TorqueModel:
         return 0.5 * (forces + self._of_motors(q, -v, a)) if self.resists else forces
 
     def resistance(self, q: np.ndarray, v: np.ndarray) -> np.ndarray:
-        """Return the resistance R (..., nv), or (..., m) of the motors."""
+        """Return damping and friction of the joints (..., nv), or the m motor forces that overcome them (..., m)."""
         if self.motors is None:
             result: np.ndarray = self.robot.passive_force(q, 0.0 * v) - self.robot.passive_force(q, v)
         else:
@@ -86,7 +89,7 @@ class TorqueModel:
         return result
 
     def _of_motors(self, q: np.ndarray, v: np.ndarray, a: np.ndarray) -> np.ndarray:
-        """Return the forces (..., m) of the motors.  Raises UnderactuatedError if they cannot induce the motion."""
+        """Return the forces (..., m) of the motors.  Raises UnderactuatedError if motors cannot produce this motion."""
         try:
             tau = self.robot.constrained_inverse_dynamics(q, v, a, actuators=self.motors, passive=self.passive).tau
         except UnderactuatedError as error:
@@ -95,7 +98,10 @@ class TorqueModel:
         return result
 
     def slope(self, q: np.ndarray, first: np.ndarray, speed: np.ndarray) -> np.ndarray:
-        """Return dR/dx (n, nv), x = ṡ², at points of a path with speeds ṡ (n,)."""
+        """Return the derivative (n, nv) of damping and friction with respect to ṡ², at n points of a path.
+
+        ``first`` is dq/ds there, and ``speed`` (n,) is ṡ.
+        """
         low, high = (1.0 - _STEP) * speed, (1.0 + _STEP) * speed
         change = self.resistance(q, first * high[:, None]) - self.resistance(q, first * low[:, None])
         result: np.ndarray = change / np.maximum(high**2 - low**2, 1e-300)[:, None]
@@ -104,10 +110,11 @@ class TorqueModel:
     def slower(
         self, q: np.ndarray, first: np.ndarray, speed: np.ndarray, room: tuple[np.ndarray, np.ndarray]
     ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        """Return bounds of R for all motions that are slower than ``speed`` (n,): c_0 + S x ≤ R ≤ c_1 + S x.
+        """Return c_0, c_1 and S (n, nv) that bound damping and friction R at all speeds up to ``speed``.
 
-        The results are c_0, c_1 and S (n, nv).  S is the slope at ``speed``, and greater where c_0 and c_1 would
-        leave too little of the ``room``: the margins (n, nv) at rest to the lower and upper limits.
+        The bounds are c_0 + S x ≤ R ≤ c_1 + S x with x = ṡ², at n points of a path with dq/ds = ``first``. S is the
+        slope dR/dx at ``speed`` (n,). S is greater where c_0 and c_1 would leave too little of ``room``, the margins
+        (n, nv) at rest to the lower and upper limits.
         """
         speeds = speed[:, None] * _SHARES
         v = first[:, None] * speeds[..., None]

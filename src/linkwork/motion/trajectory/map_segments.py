@@ -17,10 +17,10 @@ Rows = Any  # (n, ...) of floats or symbols
 
 
 def each(computed: Callable[..., Any], *rows: Rows) -> Any:
-    """Return an array (n, ...) of the results of ``computed`` for each of n rows of the arrays.
+    """Return an array (n, ...) of the n results of ``computed``, called with row k of every array in ``rows``.
 
-    Row k of every array is passed to ``computed``, which works with floats and symbols. Arrays of floats are passed in
-    one call, each argument as a list of columns (n,). Arrays of symbols are passed row by row.
+    ``computed`` must work with floats and symbols. Arrays of floats are passed in one call, each argument as a list of
+    columns (n,). Arrays of symbols are passed row by row.
     """
     count = len(rows[0])
     if any(x.dtype == object for x in rows):

@@ -118,7 +118,10 @@ def _pairs_by_section(trajectory: Any, scene: Any, pairs: Any) -> list[tuple[Sec
 
 
 class _NearestPair:
-    """Least distance so far, with its time, pair and configuration, and the distances at all times."""
+    """The nearest pair of shapes found so far along a motion: distance, time, names and configuration.
+
+    ``samples`` has the least distances at all checked times.
+    """
 
     def __init__(self) -> None:
         self.distance, self.time = np.inf, np.nan
@@ -126,7 +129,10 @@ class _NearestPair:
         self.samples: list[tuple[np.ndarray, np.ndarray]] = []
 
     def include(self, part: _SectionBounds, times: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """Return the distances (n, pairs) and velocities (n, nv) at times (n,) of a section, and count them."""
+        """Evaluate distances of all pairs at times (n,) of a section, and update the nearest pair.
+
+        Returns the distances (n, pairs) [m] and velocities (n, nv).
+        """
         q, v = part.section.at(times, 1, inside=times)
         step = max(_BLOCK // len(part.pairs), 1)
         blocks = [part.distances(q[k : k + step]) for k in range(0, len(q), step)]
@@ -146,7 +152,10 @@ class _NearestPair:
 
 
 class _SectionBounds:
-    """A section of a trajectory with the bounds of its velocities, and the levers of its robot's pairs of shapes."""
+    """A section of a trajectory, with bounds of its velocities, and pairs of shapes whose distances are bounded.
+
+    ``levers`` (pairs, nv) bound the relative displacement of a pair's shapes per unit of each velocity.
+    """
 
     def __init__(self, trajectory: Any, section: Section, scene: Any, pairs: Any) -> None:
         self.section = section
@@ -176,19 +185,22 @@ class _SectionBounds:
         return result
 
     def intervals(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        """Return the initial intervals, which lie between knots: index of the segment, middle and half length."""
+        """Return the initial intervals of time between successive knots: index, middle and half length (n,)."""
         half = 0.5 * np.diff(self.knots)
         return np.arange(len(half)), 0.5 * (self.knots[1:] + self.knots[:-1]), half
 
     def displacements(self, segment: np.ndarray, v: np.ndarray, half: np.ndarray) -> np.ndarray:
-        """Return bounds (n, pairs) on the relative displacement of pairs from the middle of intervals [m]."""
+        """Return bounds (n, pairs) on the relative displacement of a pair's shapes within half an interval [m].
+
+        ``v`` (n, nv) are velocities in the middle of n intervals, and ``half`` (n,) half their lengths.
+        """
         h = half[:, None]
         travel = np.minimum(self.fastest[segment] * h, np.abs(v) * h + 0.5 * self.bend[segment] * h * h)
         result: np.ndarray = travel @ self.levers.T
         return result
 
     def _slides(self, tree: Tree) -> list[float]:
-        """Return for each body a bound on the distance from the frame before its joint to the frame after it [m]."""
+        """Return for each body a bound on how far its joint translates it from its parent during the section [m]."""
         travel = (self.fastest * np.diff(self.knots)[:, None]).sum(axis=0)
         start = self.section.at(np.array([self.section.start]), 1)[0][0]
         if self.section.space.is_plain:

@@ -115,7 +115,10 @@ def _step(caller: str, value: object) -> Trajectory | float:
 
 
 def _rest(beside: Trajectory, seconds: float, before: Trajectory | None) -> Trajectory:
-    """Return a rest at the end of the motion ``before``, or without it at the start of the motion ``beside``."""
+    """Return a motion of ``seconds`` at rest, at the end of the motion ``before``.
+
+    Without ``before``, the rest is at the start of the motion ``beside``.
+    """
     t = beside.start_time if before is None else before.end_time
     q = beside(t, side="right" if before is None else "left").q
     if beside.robot is None:

@@ -49,15 +49,19 @@ def _bisected(starts: np.ndarray, s: Any) -> Any:
 
 
 def _in_order(starts: np.ndarray, s: np.ndarray) -> np.ndarray:
-    """Return the segment indices of non-decreasing parameters, by a search for each start among the parameters."""
+    """Return the index of each parameter's segment, for non-decreasing parameters s.
+
+    The search is for each segment's start among the parameters, which is fast for few segments.
+    """
     cuts = np.searchsorted(s, starts[1:], side="left")
     return np.repeat(np.arange(len(starts)), np.diff(cuts, prepend=0, append=len(s)))
 
 
 def _by_cells(starts: np.ndarray, s: np.ndarray) -> np.ndarray:
-    """Return the segment indices, by a table that has the segment at the beginning of each of many equal cells.
+    """Return the index of each parameter's segment, by a table over many equal cells of the parameter's range.
 
-    From the cell's first segment, a few steps forward lead to the segment of a parameter.
+    The table has the segment at the beginning of each cell. From it, a few steps forward lead to the segment of a
+    parameter.
     """
     count = _CELLS_PER_SEGMENT * len(starts)
     with np.errstate(over="ignore", divide="ignore"):

@@ -128,7 +128,10 @@ def _delimited(rows: list[list[str]]) -> list[list[str]]:
 def _columns(
     caller: str, head: Sequence[str], robot: Any, degrees: bool
 ) -> tuple[dict[int, _Column], _Column | None, list[str]]:
-    """Return the columns of coordinates by their position, the column of time, and the names of other columns."""
+    """Return the table columns of coordinates by their position, the column of time, and the names of ignored columns.
+
+    ``head`` are the titles of all columns.
+    """
     names = {"q": robot.q_names, "v": robot.v_names}
     names["a"] = names["v"]
     units = {kind: list(units_of(robot.tree, cast(Any, kind))) for kind in "qva"}

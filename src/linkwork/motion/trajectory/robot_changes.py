@@ -134,7 +134,10 @@ def with_robot(sections: Sequence[Section], robot: Any, new: Any) -> list[Sectio
 
 
 def by_robot(trajectory: Any) -> list[Any]:
-    """Return the motions of each robot along a trajectory, each without the motions of the other robots."""
+    """Return one trajectory for each robot in a trajectory, with only the sections in which it is the robot.
+
+    Robots differ by the objects that they carry.
+    """
     groups: dict[Any, list[Section]] = {}
     for section in trajectory.sections:
         groups.setdefault(section.robot, []).append(section)
@@ -152,9 +155,9 @@ def refuse_changes(caller: str, trajectory: Any) -> None:
 
 
 def refuse_displaced_objects(first: Any, second: Any, tolerance: float) -> None:
-    """Raise ValueError if ``second`` picks up an object at another pose than where ``first`` releases it.
+    """Raise ValueError if ``second`` picks up an object at another pose than that at which ``first`` releases it.
 
-    Objects are attached objects and links of mounted robots, with shapes.  Their poses in the world may differ by
+    Objects are attached objects and links of mounted robots, with shapes. Their poses in the world may differ by
     ``tolerance`` [m, rad], and at least by 1e-3.
     """
     before, after = _shapes_by_section(first), _shapes_by_section(second)
@@ -272,7 +275,11 @@ def _embedded(section: Section, tree: Tree, of_q: np.ndarray, of_v: np.ndarray, 
 
 
 def _spread(x: np.ndarray, shape: Sequence[str], fill: dict[str, tuple[np.ndarray, np.ndarray]]) -> np.ndarray:
-    """Return an array with the coordinates of a larger robot along the axis "nq" or "nv" of its ``shape``."""
+    """Return an array x of coordinates of a small robot as an array for a larger robot.
+
+    ``shape`` names the axes of x; the axis "nq" or "nv" becomes longer. ``fill`` maps its name to the indices of the
+    small robot's coordinates, and the values of all coordinates of the larger robot.
+    """
     axis = next((k for k, dimension in enumerate(shape) if dimension in fill), None)
     if axis is None:
         return x

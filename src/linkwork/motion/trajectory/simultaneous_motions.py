@@ -30,18 +30,21 @@ _NEAR = 1e-12  # of the times: knots of both motions that are nearer to each oth
 
 
 class _Curve(NamedTuple):
-    """Polynomials c (m, nv, terms) on m segments; for joints without plain coordinates relative to bases (m, nq)."""
+    """Polynomials c (m, nv, terms) of time on m segments.
+
+    For joints whose configurations are not a vector space, they are tangent vectors at ``base`` (m, nq).
+    """
 
     base: np.ndarray
     c: np.ndarray
 
 
 def at_the_same_time(caller: str, first: Any, second: Any, robot: Any, of_first: np.ndarray | None) -> list[Section]:
-    """Return the sections of the motion in which ``first`` and ``second``, motions of a ``robot``, run together.
+    """Return the sections of a motion of ``robot`` that joins its motions ``first`` and ``second``, run simultaneously.
 
-    A joint that rests in both motions has its position in ``first`` if the mask ``of_first`` (nv,) is True, else its
-    position in ``second``; without a mask both positions must agree.  Raises ValueError for a joint that moves in both
-    motions, and TypeError for a joint whose curve is not a polynomial.
+    ``of_first`` is a mask (nv,) for joints that rest in both motions. True selects the joint's position in ``first``,
+    and False that in ``second``; without a mask both positions must agree. Raises ValueError for a joint that moves in
+    both motions, and TypeError for a joint whose curve is not a polynomial.
     """
     if first.is_timed != second.is_timed:
         raise ValueError(untimed(caller, first if not first.is_timed else second))
@@ -119,9 +122,10 @@ def _apart(joint: JointSlice, a: np.ndarray, b: np.ndarray) -> bool:
 
 
 def _translations_apart(caller: str, paths: tuple[Any, Any], joints: list[JointSlice], taken: np.ndarray) -> bool:
-    """Return True if floating and planar joints rotate and translate separately along the curves.
+    """Return True if floating and planar joints rotate and translate separately along the curves of both motions.
 
-    ``taken`` is the index of the path in which a joint moves, -1 for joints at rest.
+    ``taken`` is, for each joint, the index of the motion in which it moves, or −1 for joints at rest. Raises ValueError
+    if the motions differ.
     """
     choices = {
         section.space.apart
@@ -148,9 +152,10 @@ def _common_knots(start: float, end: float, times: np.ndarray) -> np.ndarray:
 
 
 def _curve_between(caller: str, path: Any, knots: np.ndarray, joints: list[JointSlice], used: np.ndarray) -> _Curve:
-    """Return the curve of a motion on segments between knots, within one of its sections or outside all of them.
+    """Return polynomials of the motion ``path`` on the segments between ``knots``.
 
-    Only the joints that are ``used`` need to have polynomials.
+    The knots lie within a section of the motion, or before its start or after its end, where it rests. Only the joints
+    that are ``used`` need to have polynomials.
     """
     middle = 0.5 * (knots[0] + knots[-1])
     if not path.start_time < middle < path.end_time:

@@ -52,7 +52,7 @@ _JUMP = pi - 1e-9  # [rad] angle between both geodesics beyond which the logarit
 
 
 class _Pair(NamedTuple):
-    """Norms (n,) of the angular and the linear part of a twist, multiplied as dual numbers angular + ε linear."""
+    """Norms (n,) of the angular and the linear part of a twist, as a dual number angular + ε linear, ε² = 0."""
 
     angular: Any
     linear: Any
@@ -132,9 +132,9 @@ class SquadNormBounds:
         return angular, linear
 
     def _between(self, segment: np.ndarray, u: np.ndarray, u_range: np.ndarray, psi: _Pair) -> tuple[_Pair, _Pair]:
-        """Return bounds on an interval of the norms of d = b(u) ⊖ a(u) and of its derivative in u, as a twist w.
+        """Return bounds of the norms of d(u) = b(u) ⊖ a(u) and of dd/du on intervals of u, for geodesics a and b.
 
-        a and b are the two geodesics of the quadrangle.
+        The squad curve (spherical quadrangle) interpolates between these two geodesics. The second result is a twist.
         """
         coordinates, linear = self.coordinates, 0.0 if self.apart else 1.0
 
@@ -160,10 +160,10 @@ class SquadNormBounds:
         return _size(v[:, self.angular], v[:, ~self.angular], 0.0 if self.apart else 1.0)
 
     def _origin(self, base: Any, inner: Any, phi: Any, psi: Any) -> list[list[Any]]:
-        """Return the cubic in u (3, 4) of the origin's position x_a + f (x_b − x_a), with f = 2 u (1 − u).
+        """Return cubics in u (3, 4) of a joint's origin on a squad curve: x_a + 2 u (1 − u) (x_b − x_a).
 
-        x_a and x_b are the origin's positions on the two geodesics of the quadrangle; the origin moves straight on
-        both.
+        x_a and x_b are the origin's positions on the two geodesics between which the curve interpolates. The origin
+        moves straight on both.
         """
         at, to = self.coordinates.joint.X(base), self.coordinates.joint.X(inner)
         first = at.rotation @ self.coordinates.joint.twist(base, phi).linear
@@ -178,9 +178,10 @@ def _size(angular: np.ndarray, linear: np.ndarray, scale: float) -> _Pair:
 
 
 def _logarithm(d: _Pair, w: _Pair, psi: _Pair, u: NormBounds, order: int) -> _Jet:
-    """Return bounds of d, the logarithm between two geodesics, and of its first ``order`` time derivatives.
+    """Return bounds of d = b ⊖ a, between poses a and b that move along geodesics, and of its time derivatives.
 
-    The bounds follow from d' = G(d) w u' and w' = w × ψ u'.
+    There are ``order`` derivatives. The bounds follow from d' = G(d) w u' and w' = w × ψ u', with the relative twist w,
+    the twist ψ of b, and u(t). G maps w to the rate of the logarithm d.
     """
     twists, result = [w], [d]
     rates = _majorant(d.angular, order + 2)
@@ -195,7 +196,10 @@ def _logarithm(d: _Pair, w: _Pair, psi: _Pair, u: NormBounds, order: int) -> _Je
 
 
 def _composition(taylor: Sequence[_Pair], inner: _Jet) -> _Jet:
-    """Return bounds of f(x(t)) and its time derivatives, from bounds of x and of the derivatives of f at x."""
+    """Return bounds of f(x(t)) and its time derivatives, from bounds of x and its derivatives (``inner``).
+
+    ``taylor`` are bounds of f and its derivatives at x.
+    """
     zero = inner[0].scaled(0.0)
     power: _Jet = [_Pair(zero.angular + 1.0, zero.linear), *[zero] * (len(inner) - 1)]
     change = [zero, *inner[1:]]
@@ -265,7 +269,10 @@ def interval_bounds(sizes: NormBounds, half: np.ndarray) -> NormBounds:
 
 
 def exponential_twist(turns: NormBounds, moves: NormBounds, order: int) -> tuple[NormBounds, NormBounds]:
-    """Return bounds of the twist of exp(p(t)) and its derivatives, from bounds of p's angular and linear parts."""
+    """Return bounds of the twist of the pose exp(p(t)), angular and linear, and of its first ``order`` derivatives.
+
+    ``turns`` and ``moves`` are bounds of the angular and the linear part of p and of its derivatives.
+    """
     w: list[list[np.ndarray]] = []  # polynomials in s, lowest first
     u: list[list[np.ndarray]] = []
     for k in range(order + 1):
@@ -323,10 +330,10 @@ def product_twist(
     distance: np.ndarray,
     order: int,
 ) -> tuple[NormBounds, NormBounds]:
-    """Return bounds of the twist of a product of poses X Y and of its derivatives, from bounds of X and Y.
+    """Return bounds of the twist of a product of poses X Y, angular and linear, and of its first ``order`` derivatives.
 
-    ``before`` are bounds of X, ``factor`` bounds of Y; ``distance`` bounds the distance between the origins of X and X
-    Y.
+    ``before`` are bounds for X, and ``factor`` bounds for Y. ``distance`` bounds the distance between the origins of X
+    and of X Y.
     """
     w, u = factor
     if before is None:

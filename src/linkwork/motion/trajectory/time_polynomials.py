@@ -49,9 +49,10 @@ def polynomials_of(section: Section) -> tuple[np.ndarray, np.ndarray, np.ndarray
 
 
 def _squad_polynomials(section: Section) -> np.ndarray:
-    """Return the cubics (segments, nv, 4) of squad curves in coordinates of a vector space.
+    """Return the cubics of time (segments, nv, 4) of squad curves in plain coordinates, without their base points.
 
-    With u from 0 to 1 on a segment, the cubics are u φ + 2 u (1 − u) (d + u (ψ − φ)).
+    With u from 0 to 1 on a segment, the cubics are u φ + 2 u (1 − u) (d + u (ψ − φ)). d is the displacement from the
+    base point to the inner control point. φ and ψ are the displacements along both geodesics.
     """
     x = section.arrays
     d, closing = each(section.space.difference, x["base"], x["inner"]), x["inner_steps"] - x["steps"]

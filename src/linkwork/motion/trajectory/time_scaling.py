@@ -52,7 +52,10 @@ def cubic_hermite(h: np.ndarray, values: np.ndarray, slopes: np.ndarray) -> np.n
 
 
 def clocked(sections: Iterable[Section], clock: TimeScaling, new: np.ndarray, old: np.ndarray) -> list[Section]:
-    """Return the sections with a further time scaling from new to old times; both include the sections' ends."""
+    """Return the sections of a trajectory with a further time scaling ``clock`` from ``new`` to ``old`` times.
+
+    Both arrays of times contain the ends of all sections. Sections that shrink to zero duration are left out.
+    """
     result: list[Section] = []
     for section in sections:
         first, last = (float(new[np.argmin(np.abs(old - end))]) for end in (section.start, section.end))
@@ -75,9 +78,10 @@ _WORST = 0.5 - 3.0**0.5 / 6.0  # of a cubic's length: where the error of its slo
 
 
 def speed_of(caller: str, trajectory: Any, weights: Any, frame: str | None) -> Speed:
-    """Return the speed of a trajectory as a function of times, and of times inside of the segments to evaluate.
+    """Return the function (t, inside) → speed of a trajectory at times t.
 
-    The speed is √(Σ w_j v_j²), or with a ``frame`` the speed of the frame's origin in the world [m/s].
+    ``inside`` are times within the segments to evaluate, which matters at jumps. The speed is √(Σ w_j v_j²), or with a
+    ``frame`` the speed of the frame's origin in the world [m/s].
     """
     robot = trajectory.robot
     if frame is None:

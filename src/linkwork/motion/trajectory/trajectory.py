@@ -362,7 +362,7 @@ class Trajectory(RobotChanges, TrajectoryOutput, metaclass=WithForeignNames):
         return self._along(chained(self._sections, finite("shifted", "start_time", start_time, symbols=False)))
 
     def _along(self, sections: Sequence[Section]) -> Trajectory:
-        """Return a trajectory of other sections, timed like this one."""
+        """Return a trajectory of ``sections``, with the robot and the kind of parameter of this trajectory."""
         return Trajectory(sections, self._robot, is_timed=self._timed)
 
     def retimed(self, times: ArrayLike | float) -> Trajectory:

@@ -93,7 +93,7 @@ def through_states(space: CurveSpace, t: np.ndarray, q: Rows, v: Rows, a: Rows) 
 
 
 def chained(sections: Iterable[Section], start: float) -> list[Section]:
-    """Return the sections shifted in time, one after the other, from ``start`` on."""
+    """Return the sections shifted in time, each to begin at the end of the previous one; the first at ``start``."""
     result: list[Section] = []
     for section in sections:
         result.append(section.starting_at(result[-1].end if result else start))

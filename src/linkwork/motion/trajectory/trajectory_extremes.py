@@ -137,7 +137,10 @@ def _times_of_maxima(trajectory: Any, order: int, sign: float) -> np.ndarray:
 
 
 def _columns_of_v(trajectory: Any) -> np.ndarray:
-    """Return the column of q for each coordinate of v; 0 for joints whose coordinates do not correspond."""
+    """Return, for each coordinate of v (nv,), the index of the coordinate of q with the same meaning.
+
+    The index is 0 for joints whose q and v have different numbers of coordinates.
+    """
     space = trajectory.sections[0].space
     result = np.arange(space.nv) if space.is_plain else np.zeros(space.nv, dtype=np.intp)
     for coordinates in space.joints:
@@ -246,10 +249,10 @@ def margins_of(caller: str, trajectory: Any, limits: Mapping[str, Any]) -> dict[
 
 
 def _by_velocity(space: Any, limit: np.ndarray, no_limit: float) -> np.ndarray:
-    """Return limits (nq,) of positions as an array by velocity coordinate (nv,); ``no_limit`` without a limit.
+    """Return position limits (nq,) rearranged by coordinate of v (nv,), with ``no_limit`` where there is none.
 
-    If no single velocity determines a coordinate of q, the coordinate's limit applies to all velocities of its joint,
-    whose bounds are unknown.
+    If no single velocity determines a coordinate of q, its limit applies to all velocities of its joint, whose bounds
+    are unknown.
     """
     result = np.full(space.nv, no_limit)
     for coordinates in space.joints:

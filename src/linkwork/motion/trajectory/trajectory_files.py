@@ -253,7 +253,10 @@ def _load_arrays(cls: Any, where: Path, robot: Any) -> Any:
 
 
 def _carriers(reader: ArchiveReader, robot: Any, count: int) -> list[Any]:
-    """Return for each of ``count`` sections its robot, or None if it carries the same objects as ``robot``."""
+    """Return, for each of ``count`` sections of a file, its robot, or None for the given ``robot``.
+
+    Robots of sections differ by the objects that they carry. Raises OtherFileError for another robot.
+    """
     if "robots" not in reader.said:
         return [None] * count
     from linkwork.formats import parse_robot
@@ -305,7 +308,10 @@ def _check_configurations(k: int, name: str, q: np.ndarray, space: CurveSpace) -
 
 
 def _is_saved(head: list[str], robot: Any) -> bool:
-    """Return True for the header of a table that `save` writes, also of another robot."""
+    """Return True if a table's header ``head`` is that of a trajectory saved by `save`, for any robot.
+
+    A header with the robot's coordinates in another order is not.
+    """
     letters = [name[:2] for name in head[1:]]
     order = sorted(letters, key=["q:", "v:", "a:"].index) if {*letters} == {"q:", "v:", "a:"} else []
     names = [name[2:] for name in head[1:] if name.startswith("q:")]
@@ -318,9 +324,9 @@ _BESIDE = 2e-12  # of the times: so far from a jump its sides are chosen, as kno
 
 
 def _times_of_lines(trajectory: Any, times: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Return the times of a table's lines, and times inside of the adjacent segments.
+    """Return the times of a table's lines, with a second line where q, v or a jumps.
 
-    A time at which q, v or a jumps has two lines.
+    The second result are times inside the segment to evaluate for each line: before or after the jump.
     """
     first, last = trajectory.start_time, trajectory.end_time
     near = _BESIDE * max(last - first, abs(first), abs(last))

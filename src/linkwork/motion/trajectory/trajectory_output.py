@@ -251,7 +251,10 @@ def plot_trajectory(trajectory: Any, axes: Any, n: int, limits: Any, columns: in
 def _together(
     label: str, names: list[str], units: Sequence[str], x: np.ndarray
 ) -> list[tuple[str, dict[str, np.ndarray], list[int]]]:
-    """Return a single row of curves for all units, if the caller passed axes."""
+    """Return a single group of curves for all units, to be drawn on the axes that the caller passed.
+
+    The group is (axis label, curves by name, their coordinates).
+    """
     return [(quantity_label(label, units), dict(zip(names, x.T, strict=True)), [*range(len(names))])]
 
 

@@ -164,7 +164,7 @@ class Section:
         return kernel(times, *arrays.values(), *clocks.values())
 
     def _kernel_of(self, arrays: Mapping[str, Any], clocks: Mapping[str, Any], order: int) -> Any:
-        """Return the kernel for arrays with the segments of the curve and of its time scaling."""
+        """Return the kernel that evaluates q and ``order`` derivatives, for arrays of a curve and its time scaling."""
         ranks = 1, 2, self.arrays["starts"].ndim  # axes of the arrays of a time scaling
         shapes = tuple(x.shape[x.ndim - n :] for x, n in zip(clocks.values(), ranks, strict=False))
         return curve_kernel(self.space, self.kind, array_shapes(self.kind, arrays), shapes, order)
@@ -178,7 +178,7 @@ class Section:
         return [x.reshape(*times.shape, self.space.nv) for x in result]
 
     def _by_segments(self, times: np.ndarray, order: int) -> list[np.ndarray]:
-        """Return q and derivatives at times, each evaluated with the coefficients of its segment only.
+        """Return q and its first ``order`` derivatives at times, by a kernel that gets a single segment's coefficients.
 
         Many sorted times are evaluated with one call for each segment.
         """
@@ -200,7 +200,10 @@ class Section:
         return [x.reshape(*times.shape, x.shape[1]) for x in result]
 
     def _gathered(self, arrays: list[np.ndarray], segments: np.ndarray) -> Iterator[_Part]:
-        """Yield for each block of times its slice and the coefficients of the times' segments; memory is reused."""
+        """Yield, for each block of times, its slice and the segments' coefficients for each time in it.
+
+        ``segments`` has the index of the segment for each time. The memory of the coefficients is reused.
+        """
         buffers = [np.empty((min(_ROW_BLOCK, len(segments)), *x.shape[1:])) for x in arrays]
         for b in range(0, len(segments), _ROW_BLOCK):
             indices = segments[b : b + _ROW_BLOCK]
@@ -236,7 +239,10 @@ class Section:
         return any(n & (n - 1) for n in counts)
 
     def _rows(self, inside: np.ndarray) -> tuple[dict[str, Any], dict[str, Any]]:
-        """Return the arrays of the curve and its time scaling, with the segment that contains each time ``inside``."""
+        """Return the arrays of the curve and of its time scaling for the segments that contain the times ``inside``.
+
+        Each time has a row with the coefficients of one segment.
+        """
         t = np.clip(inside, self.start, self.end)
         index, n = self.segments_at(t), t.ndim
         result, clocks = {}, {}
@@ -300,9 +306,9 @@ class Section:
         return Section(self.space, self.kind, arrays, start, end, clock, self.robot)
 
     def carried_by(self, robot: Any) -> Section:
-        """Return the section with ``robot`` as its robot; None is the robot of the trajectory.
+        """Return the same section with the robot ``robot``, which may carry other objects.
 
-        The robot has the same joints as the section's present robot.
+        None stands for the trajectory's robot. The robot has the same joints as the section's present robot.
         """
         return Section(self.space, self.kind, self.arrays, self.start, self.end, self.clock, robot)
 
@@ -311,7 +317,7 @@ class Section:
         return self if start == self.start else self.scaled(start, 1.0)
 
     def scaled(self, start: float, scale: float) -> Section:
-        """Return the section with its duration scaled, from time ``start`` on."""
+        """Return the section with a new ``start`` time, and with its duration multiplied by ``scale``."""
 
         def moved(t: Any) -> Any:
             return np.where(t < FAR, start + scale * (t - self.start), FAR)
@@ -355,7 +361,10 @@ class Section:
         return self._of({**arrays, "starts": new[used[::-1]]}, 0.0, end)
 
     def _clock_arrays_inside(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        """Return the arrays of the section's time scaling; without one, of s = t on each segment of the curve."""
+        """Return (starts, coefficients, segment indices) of the time scaling s(t) within the section.
+
+        Without a time scaling, they are those of s = t on each segment of the curve.
+        """
         if self.clock is not None:
             return _clock_between(self.clock, self.start, self.end)
         knots = self.knots()
@@ -393,7 +402,10 @@ def _parts_of(clock: TimeScaling) -> tuple[Any, Any, Any]:
 
 
 def _segment_indices(starts: np.ndarray, s: np.ndarray) -> Any:
-    """Return the indices of segments that contain parameters, with a last axis if coordinates differ in segments."""
+    """Return the indices of the segments that contain parameters s.
+
+    If ``starts`` has a row for each coordinate, the result has a last axis of coordinates.
+    """
     return (
         segment_indices(starts, s) if starts.ndim == 1 else np.stack([_segment_indices(x, s) for x in starts], axis=-1)
     )

@@ -54,13 +54,17 @@ Arrays = Mapping[str, Any]
 
 @dataclass(frozen=True, slots=True)
 class CurveKind:
-    """A kind of curve.
+    """A kind of curve, such as a piecewise polynomial: the arrays that define the curve, and its evaluation.
 
-    ``arrays`` has the shape of each array, with names as sizes: "pieces" is the number of segments, "nq" and "nv" are
-    the sizes of the space, and other names are sizes that the arrays determine.  Every kind has an array ``starts``:
-    the increasing parameters s where segments begin.  ``q(space, arrays, s, segment)`` is the configuration at s,
-    where ``segment`` is a segment's index and start, or a list of such pairs, one for each coordinate.  ``powers``
-    names the array of coefficients of polynomials in u.
+    ``arrays`` has the name of each array and its shape. Shapes are written with names of sizes: "pieces" is the number
+    of segments, and "nq" and "nv" are the sizes of the space. Other names are sizes that the arrays determine.
+
+    Every kind has an array ``starts``: the increasing values of the curve's parameter s at which segments begin.
+
+    ``q(space, arrays, s, segment)`` returns the configuration at s. ``segment`` is the pair (index, start) of the
+    segment that contains s, or a list of such pairs, one for each coordinate.
+
+    ``powers`` is the name of the array with the coefficients of powers of u = s − start.
     """
 
     name: str
@@ -69,12 +73,19 @@ class CurveKind:
     powers: str | None = "coefficients"
 
     def segment_at(self, arrays: Arrays, at: Any) -> Any:
-        """Return the segment (index and start) that contains a parameter, or one segment for each coordinate."""
+        """Return the pair (index, start) of the segment that contains the curve's parameter ``at``.
+
+        Return a list of pairs, one for each coordinate, if the coordinates have separate segments.
+        """
         starts = arrays["starts"]
         return [segment_index(x, at) for x in starts] if np.ndim(starts) > 1 else segment_index(starts, at)
 
     def segment_of(self, arrays: Arrays, index: Any) -> Any:
-        """Return the segment with an index, or the segments with an index for each coordinate."""
+        """Return the pair (index, start) of the segment with this index; ``start`` is the parameter at which it begins.
+
+        If the coordinates have separate segments, ``index`` has an index for each coordinate, and the result is a list
+        of pairs.
+        """
         starts = arrays["starts"]
         if np.ndim(starts) > 1:
             return [(k, row(x, k)) for x, k in zip(starts, index, strict=True)]
@@ -233,7 +244,10 @@ def curve_motion(
 def _motion_on(
     space: CurveSpace, kind: CurveKind, arrays: Arrays, clock: TimeScaling | None, at: Any, order: int
 ) -> list[list[Any]]:
-    """Return q and its first ``order`` derivatives at a time, on a curve that continues beyond its ends."""
+    """Return q (nq) and its first ``order`` derivatives (nv) at time ``at``; a curve continues beyond its ends.
+
+    The first and the last segment of the curve are extrapolated. ``clock`` is the time scaling s(t); None for s = t.
+    """
 
     def q(now: Any) -> list[Any]:
         if clock is None:
@@ -266,7 +280,7 @@ def motion_of(space: CurveSpace, q: Callable[[Any], list[Any]], at: Any, order: 
 
 
 def _without(x: Any, levels: Sequence[int]) -> Any:
-    """Return the real part of a scalar: its value without the dual parts of these levels of dual numbers."""
+    """Return the real part of a dual number x: its value without the dual parts of these nesting ``levels``."""
     for level in reversed(levels):
         x = parts(x, level)[0]
     return x

@@ -51,7 +51,7 @@ class JointSlice:
 
     @property
     def has_twist(self) -> bool:
-        """True if the joint's v is the twist itself, six components in the moving frame's axes."""
+        """True if the joint's v (6) is its twist in the axes of the child frame, as for a floating joint."""
         if self.joint.nv != 6 or self.is_plain:
             return False
         columns = [[*column.elements()] for column in self.joint.S(self.joint.zero()).columns]
@@ -59,14 +59,18 @@ class JointSlice:
 
     @property
     def goes_straight(self) -> bool:
-        """True for planar and floating joints, whose origin moves straight if they rotate and translate separately."""
+        """True for planar and floating joints whose rotation and translation can be interpolated separately.
+
+        The origin of such a joint then moves on a straight line, instead of an arc or a screw motion.
+        """
         return not self.is_plain and (self.has_twist or straight_motion_joint(self.joint) is not self.joint)
 
     def integrate(self, q: Scalars, phi: Scalars, apart: bool) -> list[Any]:
         """Return the joint's configuration q ⊕ φ, reached from q by moving along the tangent vector φ.
 
-        If ``apart``, a floating or planar joint rotates about the origin of its frame, and the origin moves straight,
-        by R φ_v, with the linear part φ_v of φ and the rotation R at q.
+        ``apart`` separates rotation and translation of floating and planar joints. The joint then rotates about the
+        origin of its frame, and the origin moves straight by R φ_v. R is the rotation at q, and φ_v is the linear part
+        of φ.
         """
         if not (apart and self.goes_straight):
             return self._moved(q, phi)
@@ -82,9 +86,9 @@ class JointSlice:
         return result
 
     def carried(self, q: Scalars, phi: Scalars, other: Scalars) -> list[Any]:
-        """Return the tangent vector at ``other`` that translates the origin by the same vector as φ does at q.
+        """Return the tangent vector at ``other`` that shifts the joint's origin by the same vector as φ does at q.
 
-        The function is for planar and floating joints that rotate and translate separately.  If the joint's v is its
+        The joint is a planar or floating joint whose rotation and translation are separate. If the joint's v is its
         twist, the rotation vector of φ is unchanged.
         """
         if not self.has_twist:
@@ -108,9 +112,10 @@ class JointSlice:
 
 @dataclass(frozen=True, slots=True)
 class CurveSpace:
-    """Space of configurations in which curves run: q with nq and v with nv coordinates.
+    """Configuration space of the curves: configurations q have nq coordinates, tangent vectors nv.
 
-    With ``apart``, floating and planar joints rotate and translate independently, instead of along screws and arcs.
+    ``apart`` separates rotation and translation of floating and planar joints: their origins move on straight lines,
+    not on arcs or screws.
     """
 
     nq: int
@@ -120,7 +125,11 @@ class CurveSpace:
 
     @staticmethod
     def of(tree: Tree, apart: bool = False) -> CurveSpace:
-        """Return the configuration space of a robot."""
+        """Return the configuration space of a robot's curves; ``apart`` separates rotation and translation.
+
+        ``apart`` applies to floating and planar joints, and is ignored for robots without such joints. If v = q̇ for
+        all joints, the space has plain coordinates.
+        """
         joints = []
         q = v = 0
         for _, body in tree.stacked():
@@ -150,11 +159,11 @@ class CurveSpace:
         )
 
     def cumulative(self, q: Scalars, steps: Sequence[Scalars], weights: Sequence[Any]) -> list[Any]:
-        """Return the configuration q ⊕ w_1 φ_1 ⊕ w_2 φ_2 ..., for ``weights`` w_j of ``steps`` φ_j (nv).
+        """Return the configuration q ⊕ w_1 φ_1 ⊕ w_2 φ_2 ..., where φ_j (nv) are the ``steps`` and w_j the ``weights``.
 
-        Each step leads from one control point to the next.  With ``apart``, the origin of a floating or planar joint
-        is at p + Σ w_j d_j, with its position p at q and its displacements d_j between control points; rotations do
-        not change it.
+        Step φ_j leads from one control configuration to the next. With ``apart``, rotations do not move the origin of a
+        floating or planar joint. The origin is then at p + Σ w_j d_j, with its position p at q and its displacements
+        d_j between control configurations.
         """
         result = control = [*q]
         for phi, weight in zip(steps, weights, strict=True):
@@ -197,7 +206,10 @@ class CurveSpace:
         )
 
     def in_fixed_axes(self, q: Scalars, v: Scalars) -> list[Any]:
-        """Return each joint's twist (six values) in the frame before the joint; for joints whose v is q̇, v itself."""
+        """Return each joint's twist (6) in its fixed frame, the frame in which the joint moves its child.
+
+        For joints with v = q̇, the result has v instead of a twist. All values are one flat list.
+        """
         result: list[Any] = []
         for joint_slice in self.joints:
             joint_v = v[joint_slice.in_v]
@@ -209,9 +221,9 @@ class CurveSpace:
         return result
 
     def from_fixed_axes(self, q: Scalars, twists: Scalars) -> list[Any]:
-        """Return v (nv) from each joint's twist in the frame before the joint: the inverse of `in_fixed_axes`.
+        """Return v (nv) from each joint's twist in its fixed frame, the frame in which the joint moves its child.
 
-        Twists are projected on the joints' directions of motion.
+        This is the inverse of `in_fixed_axes`. Twists are projected on the joints' directions of motion.
         """
         result: list[Any] = []
         start = 0

@@ -68,10 +68,10 @@ class DurationGap(NamedTuple):
 
 
 class ExtremeMotions(NamedTuple):
-    """The motions of one duration with the largest displacement (farthest) and with the smallest (nearest).
+    """Motions of one duration: that with the largest displacement (``far``), and that with the smallest (``near``).
 
-    ``near`` is stored as the farthest motion of the mirrored joint, and ``near_displacement`` is the displacement of
-    the mirrored joint, which has the opposite sign.
+    ``near`` and ``near_displacement`` are stored for the mirrored joint, whose position has the opposite sign. For the
+    mirrored joint, ``near`` has the largest displacement.
     """
 
     far: Phases
@@ -91,17 +91,20 @@ def oriented(up: Scalar, ends: Ends, limits: JointBounds, lowest: Scalar) -> tup
 
 
 def oriented_family(up: Scalar, ends: Ends, limits: JointBounds, lowest: Scalar, inverses: Inverses) -> Family:
-    """Return the farthest motions of a joint by duration if ``up`` holds, else those of the mirrored joint."""
+    """Return the motions of largest displacement for each duration, of a joint if ``up``, else of the mirrored joint.
+
+    The position of the mirrored joint has the opposite sign. ``lowest`` is the magnitude of the lower velocity limit.
+    """
     return family_of(*oriented(up, ends, limits, lowest), _select(up, inverses, inverses.mirrored()))
 
 
 class Beginning(NamedTuple):
-    """Start of the search for a joint's minimum duration between two states.
+    """Initial values of the search for the minimum duration of a joint's motion between two states.
 
-    T is the minimum duration if the displacement is free.  If the motion of duration T moves too little, ``family``
-    has the farthest motions of the joint, and ``displacement`` is the required displacement.  If it moves too far,
-    ``family`` has the farthest motions of the mirrored joint, and ``displacement`` has the opposite sign. ``gap`` is
-    the interval of durations without a motion.
+    T is the minimum duration between the two velocities and accelerations, for any displacement. ``family`` has the
+    motions of largest displacement for each duration, and ``displacement`` is the required displacement. If the motion
+    of duration T moves too far, both are those of the mirrored joint, whose position has the opposite sign. ``gap`` is
+    the interval of infeasible durations.
     """
 
     T: Scalar
@@ -111,7 +114,11 @@ class Beginning(NamedTuple):
 
 
 def beginning(displacement: Scalar, ends: Ends, limits: JointBounds, lowest: Scalar, inverses: Inverses) -> Beginning:
-    """Return the minimum duration for a free displacement, and the farthest motions towards the required one."""
+    """Return the initial values of the search for the minimum duration of a motion with the given ``displacement``.
+
+    They contain the minimum duration for any displacement, and the motions of extreme displacement, largest or
+    smallest, in the direction of the required displacement. ``lowest`` is the magnitude of the lower velocity limit.
+    """
     gains = _gains(ends, limits)
     own_ends, own_limits = oriented(gains, ends, limits, lowest)
     own_inverses = _select(gains, inverses, inverses.mirrored())
@@ -123,7 +130,10 @@ def beginning(displacement: Scalar, ends: Ends, limits: JointBounds, lowest: Sca
 
 
 def _gains(ends: Ends, limits: JointBounds) -> Scalar:
-    """Return True if v1 − v0 is at least the change of v while a goes from a0 to a1 at the limit of jerk."""
+    """Return True if v1 − v0 is at least the velocity change of the fastest change of acceleration from a0 to a1.
+
+    The fastest change is at the limit of jerk.
+    """
     a0, a1 = ends.a0, ends.a1
     turned = 0.5 * where(a1 >= a0, limits.up, -limits.down) * (a1 * a1 - a0 * a0)
     return ends.v1 - ends.v0 >= turned
@@ -171,9 +181,9 @@ def least_duration(displacement: Scalar, ends: Ends, limits: JointBounds, lowest
 
 
 def _fastest(ends: Ends, limits: JointBounds, inverses: Inverses) -> tuple[Scalar, Scalar]:
-    """Return the minimum duration for a free displacement, and the displacement of that motion.
+    """Return the minimum duration between two states for any displacement, and the displacement of that motion.
 
-    The function is for a joint whose velocity gains: see `_gains`.
+    The joint must satisfy `_gains`: its velocity increases at least as much as by the fastest change of acceleration.
     """
     (v0, a0, v1, a1), (_, A, _, up, down) = ends, limits
     c0, c1 = v0 - 0.5 * up * a0 * a0, v1 + 0.5 * down * a1 * a1
@@ -189,7 +199,10 @@ def _fastest(ends: Ends, limits: JointBounds, inverses: Inverses) -> tuple[Scala
 
 
 def _gap(ends: Ends, limits: JointBounds, inverses: Inverses) -> DurationGap:
-    """Return the interval of durations without a motion, for a joint whose velocity gains: see `_gains`."""
+    """Return the interval of durations for which no motion exists between two states.
+
+    The joint must satisfy `_gains`: its velocity increases at least as much as by the fastest change of acceleration.
+    """
     (v0, a0, v1, a1), (_, _, B, up, down) = ends, limits
     dip = v0 + 0.5 * down * a0 * a0 - (v1 - 0.5 * up * a1 * a1)  # from the start's parabola down to the end's up
     lowest = sqrt(fmax(dip, 0.0) * inverses.inverse)
@@ -234,13 +247,11 @@ def first_reaching(
 def fits_with_rest(
     up: Scalar, displacement: Scalar, ends: Ends, limits: JointBounds, lowest: Scalar, inverses: Inverses, T: Scalar
 ) -> tuple[Scalar, Phases, Scalar]:
-    """Return a condition, an extreme motion of duration T, and the displacement of this motion.
+    """Return (feasible, motion, its displacement), for a motion of duration T with a phase at rest.
 
-    The condition is true if ``displacement`` is feasible in a time T with a phase at rest.
-
-    If ``up``, the required displacement is more than that of the motion with a rest, and the extreme motion is the
-    joint's farthest motion.  Otherwise it is the farthest motion of the mirrored joint, with the mirrored
-    displacement.
+    ``feasible`` is True if the required ``displacement`` can be reached in time T. ``up`` is True if it exceeds the
+    displacement of the motion that rests longest. Then the result is the motion of largest displacement. Otherwise it
+    is the same for the mirrored joint, whose position has the opposite sign.
     """
     family = oriented_family(up, ends, limits, lowest, inverses)
     result = phases(family, T)
@@ -250,7 +261,7 @@ def fits_with_rest(
 
 
 def shared(T: Sequence[Scalar]) -> list[Scalar]:
-    """Return the longest of the joints' durations, once for each joint."""
+    """Return a list in which the duration of every joint is replaced by the longest."""
     return [reduce(fmax, T)] * len(T)
 
 
@@ -262,10 +273,10 @@ def has_advanced(T: Sequence[Scalar], following: Sequence[Scalar]) -> Scalar:
 def first_fitting(
     later: Callable[[list[Scalar]], list[Scalar]], start: Sequence[Scalar], *, together: bool
 ) -> tuple[list[Scalar], Scalar]:
-    """Return the first feasible duration of each joint, and True if a joint has none.
+    """Return for each joint the first duration from ``start`` on that is feasible, and True if a joint has none.
 
-    With ``together`` the duration is the same for all joints. ``later`` returns each joint's duration if it is
-    feasible, or a later one before which none is feasible.
+    With ``together`` the duration is the same for all joints. ``later(T)`` returns T for joints whose duration is
+    feasible. For each other joint it returns a later duration before which none is feasible.
     """
     count = len(start)
     values_of = shared if together else list
@@ -297,9 +308,9 @@ class _Search(NamedTuple):
 
 
 def _search_result(search: _Search, gap: DurationGap, T: Scalar) -> Scalar:
-    """Return the first duration from T on that reaches the displacement.
+    """Return the first duration from T on at which a joint's motion reaches the required displacement.
 
-    If a gap of durations begins between T and this duration, the result is the gap's end.
+    If an interval of infeasible durations (``gap``) begins between T and this duration, the result is its end.
     """
     start = (search.start, search.low, search.high, search.waits)
     result = while_loop(lambda s: s[3], lambda s: _newton(search, *s), start, max_iterations=STEPS).state[0]
@@ -326,7 +337,7 @@ def _select(up: Scalar, f: Any, g: Any) -> Any:
 
 
 def _noise(f: Family, displacement: Scalar, T: Scalar) -> Scalar:
-    """Return the rounding error of the displacement for duration T."""
+    """Return the rounding error of the displacement of a motion with duration T and the end states of ``f``."""
     return 1e-100 + ROUNDING * (fabs(displacement) + T * (fabs(f.c0) + fabs(f.c1) + fabs(f.ends.v0) + fabs(f.ends.v1)))
 
 
@@ -368,7 +379,10 @@ def _start_and_bounds(
 
 
 def _newton(s: _Search, T: Scalar, low: Scalar, high: Scalar, active: Scalar) -> tuple[Scalar, ...]:
-    """Return the next duration, its bounds, and True if the search continues, by one step of Newton's method."""
+    """Return (T, low, high, active) after a step of Newton's method for the duration T with a given displacement.
+
+    ``low`` and ``high`` are bounds of the duration. ``active`` is True until the search has converged.
+    """
     at_T = phases(s.family, T)
     displacement, rate = displacement_and_rate(s.family, at_T)
     missing = s.displacement - displacement
@@ -384,7 +398,11 @@ def _newton(s: _Search, T: Scalar, low: Scalar, high: Scalar, active: Scalar) ->
 
 
 def _step(f: Family, at_T: Phases, missing: Scalar, rate: Scalar) -> Scalar:
-    """Return Newton's step of the duration, with a second-order term if the displacement's rate changes little."""
+    """Return the change of duration by Newton's method that adds the ``missing`` displacement to a motion ``at_T``.
+
+    ``rate`` is the derivative of the displacement with respect to the duration. A second-order term is added if it is
+    small.
+    """
     each = 1.0 / fmax(rate, 1e-60)
     straight = missing * each
     bent = 0.5 * straight * each * rate_derivative(f, at_T)

@@ -13,7 +13,7 @@ Its displacement grows with the duration at the rate H = c − peak·trough/(2 J
 along it).  The nearest motion is the farthest motion of the mirrored joint.  docs/algorithms/profiles.md has the
 derivations.
 
-Mixtures of two motions as polynomial segments, over any scalar.
+The module also has weighted means of two motions, as polynomial segments (`segments_of`).
 """
 
 from __future__ import annotations
@@ -47,7 +47,10 @@ UNLIMITED = 1e60  # replaces an infinite limit: it is never reached, and product
 
 
 class Ends(NamedTuple):
-    """Velocity [1/s] and acceleration [1/s²] of one joint at the beginning and at the end."""
+    """Velocity and acceleration of one joint at the beginning (v0, a0) and at the end (v1, a1) of a motion.
+
+    Units are [rad/s, m/s] and [rad/s², m/s²].
+    """
 
     v0: Scalar
     a0: Scalar
@@ -58,8 +61,8 @@ class Ends(NamedTuple):
 class JointBounds(NamedTuple):
     """Limits of one joint, as magnitudes.
 
-    V is the limit of the upward velocity; A and B are the limits of the upward and the downward acceleration.  ``up``
-    and ``down`` are the reciprocals of the limits of jerk upwards and downwards.
+    V is the limit of positive velocity. A is the limit of positive and B that of negative acceleration. ``up`` and
+    ``down`` are the reciprocals of the limits of positive and negative jerk.
     """
 
     V: Scalar
@@ -94,7 +97,12 @@ class Inverses(NamedTuple):
 
 
 class Family(NamedTuple):
-    """Farthest motions of one joint between two states: the motion of largest displacement for each duration."""
+    """The motions of largest displacement of one joint between two states, one for each duration.
+
+    c0 and c1 are the velocities at acceleration 0 on the parabolas v = c + a²/(2 Jp) through the initial and the final
+    state. ``flat`` is the shortest motion that reaches the velocity limit; T_flat is its duration, and d_flat its
+    displacement.
+    """
 
     ends: Ends
     limits: JointBounds
@@ -110,10 +118,11 @@ class Family(NamedTuple):
 
 
 class Phases(NamedTuple):
-    """A motion, defined by the peak and the trough of its acceleration and by the durations of its plateaus.
+    """A motion in which the acceleration rises to a peak, falls to a trough, and rises again.
 
-    The durations are those of the plateaus at the peak, at the trough, and at the limit of velocity. c is the velocity
-    at acceleration 0 on the parabola v = c − a²/(2 Jn) from the peak to the trough.
+    ``peak`` and ``trough`` are accelerations. ``at_peak``, ``at_trough`` and ``at_speed`` are the durations [s] at the
+    peak, at the trough and at the velocity limit. c is the velocity at acceleration 0 on the parabola v = c − a²/(2 Jn)
+    from peak to trough.
     """
 
     peak: Scalar
@@ -152,7 +161,7 @@ def family_of(ends: Ends, limits: JointBounds, inverses: Inverses | None = None)
 
 
 def _towards(gain: Scalar, most: Scalar, by_most: Scalar, inverses: Inverses) -> tuple[Scalar, Scalar]:
-    """Return the peak acceleration and the time at this peak, for a velocity gain from acceleration 0 to 0.
+    """Return the peak acceleration and the time at the peak for a velocity change ``gain`` with a = 0 at both ends.
 
     ``most`` is the limit of acceleration and ``by_most`` its reciprocal.
     """
@@ -190,13 +199,16 @@ def phases(f: Family, T: Scalar) -> Phases:
 
 
 def displacement_and_rate(f: Family, result: Phases) -> tuple[Scalar, Scalar]:
-    """Return the displacement of a motion, and its derivative with respect to the duration."""
+    """Return the displacement of the motion ``result``, and its derivative with respect to the duration.
+
+    ``f`` has the motions of largest displacement for each duration; ``result`` is one of these motions.
+    """
     rate = where(result.at_speed > 0.0, f.limits.V, result.c - 0.5 * f.limits.down * result.peak * result.trough)
     return _displacement(f, result), rate
 
 
 def rate_derivative(f: Family, result: Phases) -> Scalar:
-    """Return the second derivative of the displacement with respect to the duration.
+    """Return d²x/dT² of the largest displacement x(T) in time T, at the motion ``result``.
 
     It is 0 if the velocity reaches its limit.
     """
@@ -225,11 +237,11 @@ _PURE = 1e-14  # shares of a mixture that are nearer to 0 or 1 are rounded
 
 
 class Profile(NamedTuple):
-    """A motion of n joints as piecewise polynomials.
+    """A motion of n joints as piecewise polynomials of time.
 
-    ``durations`` (n) are in [s].  ``times`` (n, segments + 1) are the ends of each joint's segments.  ``coefficients``
+    ``durations`` (n) and ``times`` (n, segments + 1), the ends of each joint's segments, are in [s]. ``coefficients``
     (n, segments, terms) are the coefficients of q as a polynomial of the time since the segment began, lowest power
-    first.  ``status`` is 0 if there is a motion.
+    first. ``status`` is 0 if a motion exists, and otherwise the function that made the profile tells its meaning.
     """
 
     durations: list[Scalar]
@@ -249,11 +261,11 @@ def mixture_share(displacement: Scalar, first: Scalar, second: Scalar) -> Scalar
 def segments_of(
     q: Scalar, v: Scalar, a: Scalar, times: Sequence[Instant], jerks: Sequence[Scalar], most: tuple[Scalar, Scalar]
 ) -> list[list[Scalar]]:
-    """Return the coefficients of q on segments of constant jerk, from an initial state q, v, a.
+    """Return the coefficients (segments, 4) of q on segments of constant jerk, from an initial state q, v, a.
 
-    Jerks are clipped to ±``most``: several changes of jerk at one time may sum up to more on a segment of zero
-    duration. Accelerations that cancel up to rounding are set to 0, because a long cruise would integrate the rounding
-    error.
+    ``times`` are the ends of the segments, and ``most`` is the pair of limits of positive and negative jerk. Jerks are
+    clipped to these limits: on a segment of zero duration, several changes of jerk may sum up to more. Accelerations
+    that cancel up to rounding are set to 0, because a long cruise would integrate the rounding error.
     """
     up, down = (x * (1.0 / 6.0) for x in most)
     result, peak = [], fabs(a)

@@ -51,12 +51,14 @@ def minimum_jerk(
     shortest: Sequence[Scalar] | None = None,
     fixed: bool = False,
 ) -> Profile:
-    """Return the minimum-jerk motion of joints: durations, times (2) and coefficients (1, 6) of each, and a status.
+    """Return the minimum-jerk motion of joints: for each joint its duration, times (2) and coefficients (1, 6).
 
-    Durations are tried in a sequence with steps of 1 %. Bisection refines the duration between the last one that
-    violates the limits and the first one that satisfies them.  If ``fixed``, the durations are ``shortest``.  The
-    status is 0 for a motion, 1 if a state at an end is outside the limits, and 2 if no duration of the sequence (or
-    not the fixed duration) satisfies the limits.
+    Durations are at least ``shortest``, and equal for all joints if ``together``. They are tried in a sequence with
+    steps of 1 %. Bisection refines the duration between the last that violates the limits and the first that satisfies
+    them. If ``fixed``, the durations are ``shortest``.
+
+    The status is 0 for a motion, 1 if a state at an end is outside the limits, and 2 if no tried duration satisfies the
+    limits.
     """
     most = list(shortest or [0.0] * len(joints))
     if together:

@@ -1,11 +1,11 @@
 """Jerk-limited motion of several joints from state to state, over any scalar.
 
 Each joint moves in its own minimum time, or all joints move in the minimum time feasible for all.  For a feasible
-duration T, a joint's motion is a mixture λ·x + (1 − λ)·y of two motions of duration T: limits are convex, so the
-mixture satisfies them, and its displacement is linear in λ, so that λ follows without a search.  One of the two is the
-farthest or the nearest motion (`jerk_limited_profile`).  The second motion stops, rests and starts again if T is long
-enough, so that a joint does not move more than necessary; otherwise it is the opposite extreme.  The joint that takes
-longest is at an extreme: λ = 1.
+duration T, a joint's motion is a weighted mean λ·x + (1 − λ)·y of two motions x and y of duration T.  Limits are
+convex, so the mean satisfies them.  Its displacement is linear in λ, so λ follows without a search.  Motion x has the
+largest or the smallest displacement (`jerk_limited_profile`).  Motion y stops, rests and starts again if T is long
+enough, so that a joint does not move more than necessary.  Otherwise y is the opposite extreme of x.  For the joint
+that takes longest, λ = 1.
 
 If all joints move in one duration, the search begins with the joint that is estimated to take longest, and its minimum
 duration.  Each other joint accepts this duration, or the search continues with the next duration feasible for it.
@@ -53,10 +53,10 @@ _SLACK = 1e-9  # relative: a state that exceeds a limit by less is at it
 
 
 class JointRequest(NamedTuple):
-    """Task of one joint: q at both ends [rad, m], its derivatives there, and limits as magnitudes.
+    """Required motion of one joint: positions q0 and q1 [rad, m], velocities and accelerations there, and limits.
 
-    The limits of velocity are V upwards and ``V_down`` downwards. ``limits`` has the limits of acceleration, and the
-    reciprocals of the limits of jerk.
+    Limits are magnitudes. V in ``limits`` is the limit of positive velocity, and ``V_down`` of negative velocity.
+    ``limits`` also has the limits of acceleration, and the reciprocals of the limits of jerk.
     """
 
     q0: Scalar
@@ -67,7 +67,7 @@ class JointRequest(NamedTuple):
 
     @property
     def displacement(self) -> Scalar:
-        """Displacement from q0 to q1."""
+        """Displacement q1 − q0 [rad, m]."""
         return self.q1 - self.q0
 
 
@@ -104,10 +104,11 @@ _Tried = tuple[tuple[Scalar, ...], tuple[tuple[Scalar, ...], ...], Scalar]
 
 
 def _fitting(rows: list[list[Scalar]], start: Sequence[Scalar], *, together: bool) -> _Tried:
-    """Return the first feasible durations from ``start`` on, the two motions of each joint to mix, and a failure flag.
+    """Return (durations, motions, failed): the first feasible durations of the joints from ``start`` on.
 
-    The flag is True if there are no feasible durations.  The motions are arrays, as `_Steps.values` returns them.  The
-    initial durations are usually feasible; the search for later ones is then skipped.
+    ``motions`` has for each joint the two motions whose weighted mean is its motion, as flat lists (`_Steps.values`).
+    ``failed`` is True if there are no feasible durations. ``rows`` has a flat list of limits and states for each joint.
+    The initial durations are usually feasible; the search for later ones is then skipped.
     """
 
     def tried(T: Sequence[Scalar]) -> _Tried:
@@ -133,9 +134,10 @@ def _fitting(rows: list[list[Scalar]], start: Sequence[Scalar], *, together: boo
 
 
 def _initial_values(row: Sequence[Scalar]) -> list[Scalar]:
-    """Return for one joint the inverses of its limits, its minimum duration for a free displacement, and an estimate.
+    """Return for one joint the reciprocals of its limits, its minimum duration for any displacement, and an estimate.
 
-    The estimate is one of the joint's minimum duration for the required displacement.
+    The estimate is of the minimum duration for the required displacement. ``row`` is the joint's `JointRequest` as a
+    flat list.
     """
     joint = _request(row)
     inverses = Inverses.of(joint.limits)
@@ -144,7 +146,10 @@ def _initial_values(row: Sequence[Scalar]) -> list[Scalar]:
 
 
 def _least_of_all(rows: list[list[Scalar]], begun: list[list[Scalar]]) -> list[Scalar]:
-    """Return the minimum duration of the joint that is estimated to take longest, repeated for each joint."""
+    """Return the minimum duration of the joint that is estimated to take longest, repeated for each joint.
+
+    ``rows`` are the joints' requests as flat lists, and ``begun`` the results of `_initial_values` with the estimates.
+    """
     longest, most = rows[0], begun[0][5]
     for row, result in zip(rows[1:], begun[1:], strict=True):
         longer = result[5] > most
@@ -193,9 +198,9 @@ class _Steps(NamedTuple):
         return [*self[:3], first.high, *(x for instant in later for x in instant)]
 
     def jerks(self, up: Scalar, down: Scalar) -> tuple[Scalar, list[Scalar]]:
-        """Return the jerk of the first phase, and the change of jerk after each of the first six phases.
+        """Return the jerk in the first phase, and the changes (6) of jerk at the ends of the first six phases.
 
-        ``up`` and ``down`` are the magnitudes of the jerk.
+        ``up`` and ``down`` are the magnitudes of positive and negative jerk.
         """
         rises, ends = self.first > 0.0, self.last > 0.0
         first, second = where(rises, up, -down), where(rises, -down, up)
@@ -204,7 +209,11 @@ class _Steps(NamedTuple):
 
 
 def _at_duration(row: Sequence[Scalar]) -> list[Scalar]:
-    """Return for one joint the requested duration, or a later feasible one, and its two motions to mix."""
+    """Return for one joint its duration, and the two motions whose weighted mean has the required displacement.
+
+    ``row`` is a flat list: the joint's `JointRequest`, reciprocals of limits, and the requested duration. If that is
+    infeasible, a later feasible duration is returned. The motions are flat lists (`_Steps.values`).
+    """
     joint, T = _request(row), row[16]
     ends, limits = joint.ends, joint.limits
     resting, takes = _rest(joint, _inverses(joint, row), T)
@@ -222,9 +231,10 @@ def _at_duration(row: Sequence[Scalar]) -> list[Scalar]:
 
 
 def _between_extremes(*row: Scalar) -> tuple[Scalar, ...]:
-    """Return the duration, or a later feasible one, with the farthest and the nearest motion of that duration to mix.
+    """Return for one joint a feasible duration, and the motions of largest and smallest displacement in that time.
 
-    The function is for a joint without time to rest, or whose duration is infeasible.
+    ``row`` ends with the requested duration; a later one is returned if it is infeasible. The function is for joints
+    that have no time to rest in between, or whose requested duration is infeasible.
     """
     joint, T = _request(row), row[16]
     ends, limits = joint.ends, joint.limits
@@ -237,7 +247,11 @@ def _between_extremes(*row: Scalar) -> tuple[Scalar, ...]:
 
 
 def _motion(row: Sequence[Scalar]) -> list[Scalar]:
-    """Return the times and coefficients of one joint's motion, and 1 if both states are feasible, else 0."""
+    """Return times and coefficients of a joint's motion in a flat list, and 1 if both end states are feasible, else 0.
+
+    ``row`` is a flat list: the joint's `JointRequest`, its duration, and the two motions whose weighted mean is
+    returned.
+    """
     joint, T = _request(row), row[16]
     times, jerks = _mixed(joint, T, _Steps.of(row[17:]), _Steps.of(row[17 + _STEP_VALUES :]))
     most = 1.0 / joint.limits.up, 1.0 / joint.limits.down
@@ -278,7 +292,10 @@ def _mixed(joint: JointRequest, T: Scalar, motion_a: _Steps, motion_b: _Steps) -
 
 
 def _rest(joint: JointRequest, inverses: Inverses, T: Scalar) -> tuple[_Steps, Scalar]:
-    """Return the motion of duration T that stops as early and starts as late as possible, and its minimum duration."""
+    """Return the motion of duration T that stops as early and starts as late as possible, and its shortest duration.
+
+    The shortest duration is the time without a rest between.
+    """
     v0, a0, v1, a1 = joint.ends
     limits = joint.limits
     stop = _stopped(v0, a0, limits, inverses)
@@ -290,9 +307,9 @@ def _rest(joint: JointRequest, inverses: Inverses, T: Scalar) -> tuple[_Steps, S
 
 
 def resting_displacement(joint: JointRequest) -> Scalar:
-    """Return the displacement of the motion that stops as early and starts as late as possible.
+    """Return the displacement of a motion that stops as early as possible, rests, and starts as late as possible.
 
-    A joint that cannot move back has no smaller displacement.
+    A joint that must not move backwards has no motion with a smaller displacement.
     """
     return _rest(joint, Inverses.of(joint.limits), 0.0)[0].displacement
 

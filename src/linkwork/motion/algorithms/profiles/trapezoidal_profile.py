@@ -49,7 +49,7 @@ class _Family(NamedTuple):
         return self._slopes(low) + low * cruise
 
     def later(self, displacement: Scalar) -> Scalar:
-        """Return the longest duration whose farthest motion has this displacement."""
+        """Return the longest duration for which ``displacement`` is the largest possible displacement."""
         square = 2.0 * (displacement - self._slopes(0.0)) / (self.rise + self.fall)
         p = sqrt(fmax(square, 0.0))
         low = fmin(p, self.V)

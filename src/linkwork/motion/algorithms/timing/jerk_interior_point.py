@@ -51,11 +51,13 @@ _FAR, _TINY = 1e300, 1e-300
 
 
 class SmoothValues(NamedTuple):
-    """Derivatives of a path at the ends of its n segments, for limits of a motion with x = ṡ² and u = s̈.
+    """Derivatives of a path at the ends of its n segments, in limits of a motion with x = ṡ² and u = s̈.
 
-    ``first``, ``second`` and ``at_rest`` (n + 1, m) are A, B and C of quantities A u + B x + C with limits of second
-    order; ``at_rest`` is None if C is zero.  ``rates``, ``bends`` and ``thirds`` (n, 2, r) are q', q'' and q''' at both
-    ends of each segment, as one-sided limits from inside the segment.
+    Second-order limits bound the m quantities A u + B x + C at the ends of segments. A is ``first``, B ``second`` and C
+    ``at_rest``, all (n + 1, m); ``at_rest`` is None if C is zero.
+
+    ``rates``, ``bends`` and ``thirds`` (n, 2, r) are q', q'' and q''' at both ends of each segment, as one-sided limits
+    from inside the segment.
     """
 
     first: Any
@@ -67,7 +69,11 @@ class SmoothValues(NamedTuple):
 
 
 class SmoothLimits(NamedTuple):
-    """Limits of second order at the ends of segments (n + 1, m), and of jerk on segments (n, r)."""
+    """Limits of a motion along a path with n segments.
+
+    ``lower`` and ``upper`` (n + 1, m) bound second-order quantities, such as accelerations, at the ends of segments.
+    ``least_jerk`` and ``most_jerk`` (n, r) bound the jerk on segments.
+    """
 
     lower: Any
     upper: Any
@@ -78,12 +84,14 @@ class SmoothLimits(NamedTuple):
 def stage_of(
     motion: Sequence[Any], along: SmoothValues, limits: SmoothLimits, segment_values: Sequence[Any], mu: Any
 ) -> Any:
-    """Return the terms of one segment in Newton's step: `STAGE` values.
+    """Return the terms of one segment in Newton's step, as a flat list of `STAGE` values.
 
-    The terms are the second and first derivatives of the segment's time and barriers with respect to x, u and δ (the
-    increase of u on the segment), and the derivatives of x at its end with respect to x, u and δ. ``motion`` is x and
-    u at both ends. ``segment_values`` are the length Δ, the largest x at the beginning, the reciprocal of the largest
-    mean speed, and the largest ratio of δ Δ/3 to the squared mean of the end speeds.
+    The terms are derivatives with respect to x = ṡ², u = s̈ and δ, the increase of u on the segment. They are the
+    second and first derivatives of the segment's time and barriers, and the derivatives of x at the segment's end.
+
+    ``motion`` is (x, u, x, u) at both ends. ``segment_values`` are four numbers: the length Δ, the largest x at the
+    beginning, the reciprocal of the largest mean speed, and the largest ratio of δ Δ/3 to the squared mean of the end
+    speeds.
     """
     x0, u0, x1, u1 = motion
     step, cap, slowest, steepest = segment_values
@@ -197,10 +205,11 @@ def last_stage(x: Any, u: Any, along: SmoothValues, limits: SmoothLimits, mu: An
 
 
 def sweep_gains(stages: Any, carried: Any) -> tuple[Any, Any]:
-    """Return the state of the backward Riccati sweep before a block of segments, and the gains (n, 5) for δ.
+    """Return the state of a backward Riccati sweep at the beginning of n segments, and feedback gains (n, 5).
 
-    δ is the increase of u on a segment. The state has `CARRIED` entries: coefficients of the value function, and of the
-    conditions at the path's end with their multipliers. ``carried`` is the state after the block.
+    ``carried`` is the state at the end of the last segment. A state has `CARRIED` entries: coefficients of the value
+    function and of the conditions at the path's end. ``stages`` (n, `STAGE`) are the results of `stage_of`. The gains
+    give the change of δ, the increase of s̈ on a segment.
     """
 
     def back(state: tuple[Any, ...], row: Any) -> tuple[tuple[Any, ...], Any]:
@@ -214,10 +223,11 @@ def sweep_gains(stages: Any, carried: Any) -> tuple[Any, Any]:
 
 
 def sweep_steps(gains: Any, stages: Any, multipliers: Any, change: Any) -> tuple[Any, Any]:
-    """Return the changes of x and u at the ends of n segments (n, 2), by a forward sweep, and the last change.
+    """Return the changes of x = ṡ² and u = s̈ at the ends of n segments (n, 2), and those at the last end again.
 
-    ``change`` is the change of x and u at the beginning of the first segment. ``multipliers`` belong to the two
-    conditions at the path's end.
+    The forward sweep applies the ``gains`` (n, 5) of `sweep_gains`. ``change`` is the change of x and u at the
+    beginning of the first segment. ``multipliers`` are the Lagrange multipliers of the two conditions at the path's
+    end.
     """
     ν_x, ν_y = multipliers
 
@@ -241,9 +251,10 @@ def remaining_shares(
     limits: SmoothLimits,
     segment_values: Sequence[Any],
 ) -> Any:
-    """Return the smallest ratio of the distance to a limit after a step to that before it, on a segment.
+    """Return the smallest ratio after/before of the distances to the limits of a segment, for a step of the motion.
 
-    The step is the fraction ``part`` of a change of x and u at both ends of the segment.
+    The step is the fraction ``part`` of a change of x = ṡ² and u = s̈ at both ends of the segment. ``motion`` and
+    ``change`` are (x, u, x, u).
     """
     step, cap, slowest, steepest = segment_values
     then = [x + part * dx for x, dx in zip(motion, change, strict=True)]
@@ -285,22 +296,21 @@ def remaining_shares(
 
 
 def remaining_shares_at_end(ends: Sequence[Any], along: SmoothValues, limits: SmoothLimits) -> Any:
-    """Return the smallest ratio of the distance to a limit after a step to that before it, at the path's end.
+    """Return the smallest ratio after/before of the distances to second-order limits at the path's end, for a step.
 
-    The limits are those of second order.
-
-    ``ends`` are x and u before the step, and x and u after it.
+    ``ends`` are x = ṡ² and u = s̈ before the step, and x and u after it.
     """
     x, u, then_x, then_u = ends
     return _smallest_second_order_share(1.0 + 0.0 * x, ((x, u), (then_x, then_u)), along, limits)
 
 
 class _Segment(NamedTuple):
-    """Mean speed w of a segment, its derivatives, and the dependence of x at the segment's end on the state before.
+    """Mean speed w of a segment and its derivatives, and the equation for x = ṡ² at the segment's end.
 
-    ``inverses`` are the reciprocals of the end speeds, 0 at rest. ``by_half`` and ``by_gain`` are the derivatives of w
-    with respect to the mean of the end speeds and to δ, the increase of u. ``transition`` has the derivatives of x_1
-    with respect to x_0, u_0 and δ, and ``defect`` is the residual of the equation for x_1.
+    ``speeds`` are ṡ at both ends, and ``inverses`` their reciprocals, 0 at rest. ``by_half`` is the derivative of w
+    with respect to the mean of ``speeds``, and ``by_gain`` with respect to δ, the increase of s̈ on the segment.
+    ``transition`` has the derivatives of x at the end with respect to x and s̈ at the beginning, and to δ. ``defect``
+    is the residual of the equation for x at the end.
     """
 
     mean: Any
@@ -341,7 +351,11 @@ def _inverse(speed: Any) -> Any:
 def _second_order_barrier(
     x: Any, u: Any, along: SmoothValues, limits: SmoothLimits, mu: Any
 ) -> tuple[tuple[Any, ...], tuple[Any, ...]]:
-    """Return second (xx, xu, uu) and first derivatives (x, u) of the barrier of second-order limits."""
+    """Return derivatives (xx, xu, uu) and (x, u) of the logarithmic barrier of second-order limits.
+
+    They are the second and first derivatives with respect to x = ṡ² and u = s̈ at the beginning of a segment; ``mu`` is
+    the barrier's weight.
+    """
 
     def one(state: tuple[Any, ...], row: Any) -> tuple[tuple[Any, ...], None]:
         xx, xu, uu, gx, gu = state
@@ -359,7 +373,10 @@ def _second_order_barrier(
 
 
 def _second_order_rows(along: SmoothValues, limits: SmoothLimits) -> tuple[Any, ...]:
-    """Return the arrays of second-order limits: A, B, lower and upper limits, and C if there is one."""
+    """Return arrays (A, B, lower, upper) of limits lower ≤ A u + B x + C ≤ upper, and C if it is not zero.
+
+    x = ṡ² and u = s̈ describe the motion along the path.
+    """
     return along.first, along.second, limits.lower, limits.upper, *(() if along.at_rest is None else (along.at_rest,))
 
 
@@ -368,9 +385,9 @@ def _dip(
 ) -> tuple[Any, tuple[Any, Any, Any], tuple[Any, Any, Any]]:
     """Return the margin c m² − δ Δ/3 of a segment, and its first and second derivatives.
 
-    m is the mean of the ``speeds`` ṡ_0 and ṡ_1 at both ends of the segment, and c is ``steepest``. δ is ``gain``, the
-    increase of s̈ on the segment, and Δ is ``step``, its length. The margin is positive where a motion at constant
-    jerk connects the end speeds.
+    A positive margin means that a motion at constant jerk connects the end speeds. m is the mean of the ``speeds`` ṡ_0
+    and ṡ_1 at both ends of the segment, and c is ``steepest``. δ is ``gain``, the increase of s̈ on the segment. Δ is
+    ``step``, the segment's length.
 
     The first derivatives are taken with respect to x_0 = ṡ_0², x_1 = ṡ_1² and δ. The second derivatives are taken with
     respect to x_0 twice, x_0 and x_1, and x_1 twice. ``inverses`` are 1/ṡ_0 and 1/ṡ_1, or 0 at rest.
@@ -387,9 +404,9 @@ def _dip(
 def _smallest_second_order_share(
     least: Any, both: Sequence[tuple[Any, ...]], along: SmoothValues, limits: SmoothLimits
 ) -> Any:
-    """Return the smallest ratio of the distance to a second-order limit after a step of x and u to that before it.
+    """Return the smallest ratio after/before of the distances to second-order limits, for a step of x = ṡ² and u = s̈.
 
-    ``both`` are x and u before and after the step; the result is at most ``least``.
+    ``both`` is a pair: x and u before the step, and x and u after it. The result is at most ``least``.
     """
 
     def one(least: Any, row: Any) -> tuple[Any, None]:
@@ -408,10 +425,10 @@ def _smallest_second_order_share(
 def _riccati_step(
     state: tuple[Any, ...], h: Sequence[Any], g: Sequence[Any], transition: Sequence[Any], defect: Any
 ) -> tuple[tuple[Any, ...], tuple[Any, ...]]:
-    """Return the state of the backward sweep before a segment, from the state after it, and the gains for δ.
+    """Return the state of the backward Riccati sweep before a segment, from the state after it, and gains (5) for δ.
 
-    The segment has x_1 = alpha x + double u + beta δ + defect and u_1 = u + δ; ``h`` and ``g`` are its second and first
-    derivatives.
+    x = ṡ² and u = s̈ follow x_1 = α x + κ u + β δ + defect and u_1 = u + δ, with (α, κ, β) = ``transition``. ``h`` and
+    ``g`` are the second and first derivatives of the segment's cost.
     """
     (p_xx, p_xu, p_uu, p_x, p_u), (a_x, a_u, b_x, b_u), (s_aa, s_ab, s_bb, t_a, t_b) = state
     alpha, double, beta = transition

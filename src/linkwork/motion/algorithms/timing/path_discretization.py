@@ -1,7 +1,7 @@
 """Grids of segments along a path: initial grids, and grids redistributed over a motion.
 
-Knots of the path are ends of segments.  The path's curves between knots are rows of a table whose length is a power
-of 2.  Unused rows begin at `FAR`.
+A path is a chain of smooth curves that meet at knots.  Knots are always ends of segments.  An array with an entry for
+each curve is padded to a length that is a power of 2; unused entries of the parameters at which curves begin are `FAR`.
 """
 
 from __future__ import annotations
@@ -23,13 +23,16 @@ _LEAST = 2.0  # segments between knots: a motion cannot pass a segment at both o
 
 
 class SegmentGrid(NamedTuple):
-    """The ends of n segments, s (n + 1,), and the index of the first segment of each curve (curves,)."""
+    """A path's grid: the ends of n segments, s (n + 1,), and ``firsts`` (curves,), each curve's first segment.
+
+    A path is a chain of smooth curves, each divided into segments. ``firsts`` has indices of segments.
+    """
 
     s: Any
     firsts: Any
 
     def curves(self) -> tuple[Any, Any]:
-        """Return the index of the curve of each segment (n,), and 1 for a curve's first segment, else 0 (n,)."""
+        """Return two arrays (n,) by segment: the index of its curve, and 1 for the first segment of a curve, else 0."""
 
         indices = np.arange(float(len(self.firsts)))
 
@@ -66,10 +69,11 @@ def initial_segments(starts: Any, end: Any, count: int) -> SegmentGrid:
 def redistributed_segments(
     old: SegmentGrid, starts: Any, end: Any, w: Any, u: Any, t: Any, count: int
 ) -> tuple[SegmentGrid, Any]:
-    """Return ``count`` new segments of a path, spread evenly over a motion, and True if they are valid.
+    """Return a grid of ``count`` new segments of a path, spread evenly over a motion, and True if the grid is valid.
 
-    The sum of relative time and relative change of speed is about equal on all of them. The motion has ṡ = w at the
-    ends of the ``old`` segments, times t there, and s̈ = u between. New segments are invalid where rounding makes them
+    Each segment has about the same sum of two fractions: its fraction of the motion's time, and its fraction of all
+    changes of ṡ. The motion has speeds ṡ = w and times t at the ends of the ``old`` segments, and s̈ = u between.
+    ``starts`` are the values of s at which the path's curves begin. The grid is invalid if rounding makes a segment
     vanish.
     """
     had, last = len(u), float(count)
@@ -130,9 +134,10 @@ def squares_at(s: Any, w: Any, at: Any) -> Any:
 
 
 def _firsts(starts: Any, shares: Any, total: int) -> Any:
-    """Return the index of the first segment of each curve, from the curves' cumulative shares of all segments.
+    """Return the index of each curve's first segment, if ``total`` segments are divided among the curves of a path.
 
-    Each curve has at least `_LEAST` segments.
+    ``shares`` are the fractions of all segments that precede each curve. Each curve has at least `_LEAST` segments.
+    Unused entries of ``starts`` are `FAR`.
     """
     curves = scan(lambda n, start: (n + where(lt(start, FAR), 1.0, 0.0), None), 0.0 * shares[0], starts)[0]
 
@@ -146,13 +151,16 @@ def _firsts(starts: Any, shares: Any, total: int) -> Any:
 
 
 def _next(table: Any, otherwise: Any) -> Any:
-    """Return the next entry for each row of a table; ``otherwise`` after the last entry and for unused rows."""
+    """Return for each entry of ``table`` the entry after it, and ``otherwise`` if that is missing or `FAR`."""
     following = np.concatenate([table[1:], array([otherwise])])
     return _mapped(lambda x: where(lt(x, FAR), x, otherwise), following)
 
 
 def _columns_at(firsts: Any, k: Any, *columns: Any) -> list[Any]:
-    """Return the entries of ``columns`` (an entry for each curve) for the curve that contains segment k."""
+    """Return the entry of each of the ``columns`` for the curve that contains segment k.
+
+    Columns have an entry for each curve of a path; ``firsts`` has the index of each curve's first segment.
+    """
     if len(firsts) > _FEW:
         curve, _ = segment_index(firsts, k)
         return [take(column, curve) for column in columns]

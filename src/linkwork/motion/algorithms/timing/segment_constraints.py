@@ -1,6 +1,7 @@
-"""Limits along a segment of a path as lines that bound u = s̈ by x = ṡ², and the largest x at both ends.
+"""Limits along a segment of a path, as lines that bound u = s̈ by x = ṡ², and the largest x at both ends.
 
-With s = s_i + Δ t, t in [0, 1], constant u and x(t) = x_i + 2 Δ t u,
+Second-order limits bound quantities A u + B x + C, and speed limits bound W x, with coefficients that vary along the
+path.  With s = s_i + Δ t, t in [0, 1], constant u and x(t) = x_i + 2 Δ t u,
 
     A(t) u + B(t) x(t) + C(t) = (A + 2 Δ t B) u + B x_i + C,     W(t) x(t) = W x_i + 2 Δ t W u
 
@@ -44,11 +45,14 @@ _SHORT_TIME = 1e-9  # [s] to pass segments along which nothing moves
 
 
 class PathValues(NamedTuple):
-    """A path at k nodes (`NODES`) of each of its n segments, or of one segment without the axis n.
+    """A path's derivatives at k nodes (`NODES`) of each of its n segments, or of one segment without the axis n.
 
-    ``rates`` (n, k, r): derivatives with respect to s of quantities with limits of velocity.  ``first``, ``second``
-    and ``at_rest`` (n, k, m): A, B and C of quantities A u + B x + C with limits of second order; ``at_rest`` is None
-    if C is zero. ``speeds`` (n, k, w, 3): velocities per unit of ṡ whose magnitudes have limits.
+    ``rates`` (n, k, r) are derivatives with respect to s of quantities with velocity limits.
+
+    Second-order limits bound m quantities A u + B x + C of a motion with x = ṡ² and u = s̈. A is ``first``, B
+    ``second`` and C ``at_rest``, all (n, k, m); ``at_rest`` is None if C is zero.
+
+    ``speeds`` (n, k, w, 3) are velocities per unit of ṡ whose magnitudes are limited.
     """
 
     rates: Any
@@ -59,7 +63,11 @@ class PathValues(NamedTuple):
 
 
 class PathLimits(NamedTuple):
-    """Limits of velocities (r,), second-order quantities (m,) and speeds (w,); (n, ...) if they differ by segment."""
+    """Limits of a motion along a path; arrays have an additional first axis (n) if they differ by segment.
+
+    ``slowest`` and ``fastest`` (r,) bound velocities; ``lower`` and ``upper`` (m,) bound second-order quantities such
+    as accelerations or torques. ``speeds`` (w,) are the largest magnitudes of velocity vectors.
+    """
 
     slowest: Any
     fastest: Any
@@ -69,10 +77,10 @@ class PathLimits(NamedTuple):
 
 
 class SegmentLines(NamedTuple):
-    """Bounds on a segment: u between lines in x = ṡ², and the largest x at both ends.
+    """Bounds on a segment: lines that bound u = s̈ by x = ṡ², and the largest x at both ends.
 
     u ≤ c + k x for all ``upper`` lines (c, k), and u ≥ c + k x for all ``lower`` lines, with x at the segment's
-    beginning. ``top`` is the largest x at the beginning and ``last`` that at the end.
+    beginning. ``top`` is the largest x at the beginning, and ``last`` the largest x at the end.
     """
 
     upper: list[tuple[Any, Any]]
@@ -168,21 +176,24 @@ _LARGE = 1e300
 
 @dataclass(frozen=True, slots=True)
 class Lines:
-    """Bounds of u by lines in x: u ≤ c + k x for all upper lines (c, k), and u ≥ c + k x for all lower ones."""
+    """Bounds of u = s̈ by lines in x = ṡ².
+
+    u ≤ c + k x for all ``upper`` lines (c, k), and u ≥ c + k x for all ``lower`` lines.
+    """
 
     upper: Sequence[tuple[Any, Any]]
     lower: Sequence[tuple[Any, Any]]
 
     def least(self, x: Any) -> Bound:
-        """Return the upper bound U(x) of u, the minimum of the upper lines at x, and its line; U is concave."""
+        """Return the upper bound of u at x, the minimum of the upper lines, with the line that attains it."""
         return _first(self.upper, x, lt)
 
     def greatest(self, x: Any) -> Bound:
-        """Return L(x), the maximum of the lower lines at x, and its line; L is convex."""
+        """Return the lower bound of u at x, the maximum of the lower lines, with the line that attains it."""
         return _first(self.lower, x, lambda value, best: lt(best, value))
 
     def are_crossed(self, x: Any) -> Any:
-        """Return True if U(x) < L(x) beyond rounding."""
+        """Return True if the upper bound of u at x is below the lower bound by more than rounding errors."""
         return _is_short(self.least(x), self.greatest(x), x)
 
 
@@ -195,7 +206,7 @@ class Bound(NamedTuple):
 
 
 def _is_short(upper: Bound, lower: Bound, x: Any) -> Any:
-    """Return True if the upper bound is below the lower one beyond rounding."""
+    """Return True if the upper bound of u at x is below the lower bound by more than rounding errors."""
     size = fmin(fabs(upper.u) + fabs(lower.u) + x * (fabs(upper.slope) + fabs(lower.slope)), _LARGE)
     return lt(upper.u - lower.u, -_ROUNDING * size)
 
@@ -217,11 +228,11 @@ def _first(lines: Sequence[tuple[Any, Any]], x: Any, before: Callable[[Any, Any]
 
 
 def corner(lines: Lines, x: Any, *, falling: bool) -> Any:
-    """Return the first x at which U(x) ≥ L(x), going down (``falling``) or up from an outer x; any x if there is none.
+    """Return the x nearest to the given x at which the bounds of u are consistent: lower bound ≤ upper bound.
 
-    U is the minimum of the upper lines and L the maximum of the lower ones.  Newton's method: U − L is concave and
-    piecewise linear.  Each step ends where the current lines of U and L cross, which is accurate also for a distant
-    crossing.  No step passes the corner.
+    The search goes to smaller x if ``falling``, otherwise to larger x. The result is arbitrary if there is no such x.
+    Newton's method never passes the solution: the upper minus the lower bound is concave and piecewise linear. A step
+    ends where the current upper and lower line intersect, which is accurate also for distant intersections.
     """
 
     def step(state: tuple[Any, Any]) -> tuple[Any, Any]:
@@ -237,7 +248,7 @@ def corner(lines: Lines, x: Any, *, falling: bool) -> Any:
 
 @cache
 def to_control_points(count: int) -> tuple[tuple[float, ...], ...]:
-    """Return the matrix (count, count) from a polynomial's values at `NODES` to its Bernstein control points."""
+    """Return the matrix (count, count) that maps values of a polynomial at `NODES` to its Bernstein coefficients."""
     nodes = NODES[count]
     degree = count - 1
     values = [[comb(degree, k) * t**k * (1.0 - t) ** (degree - k) for k in range(count)] for t in nodes]
@@ -251,7 +262,7 @@ NODES: dict[int, tuple[float, ...]] = {
 
 
 def control_points(values: Sequence[Any]) -> list[Any]:
-    """Return the control points of the polynomial with these values at `NODES`."""
+    """Return the Bernstein coefficients of the polynomial with these values at `NODES`."""
     return [
         sum((weight * value for weight, value in zip(row[1:], values[1:], strict=True)), row[0] * values[0])
         for row in to_control_points(len(values))
@@ -259,7 +270,7 @@ def control_points(values: Sequence[Any]) -> list[Any]:
 
 
 def product(a: Sequence[Any], b: Sequence[Any]) -> list[Any]:
-    """Return the control points of the product of two polynomials, from the control points a and b of the factors."""
+    """Return the Bernstein coefficients of the product of two polynomials with Bernstein coefficients a and b."""
     m, n = len(a) - 1, len(b) - 1
     result = []
     for k in range(m + n + 1):

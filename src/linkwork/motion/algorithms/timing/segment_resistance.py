@@ -38,11 +38,12 @@ Rows = Sequence[Sequence[Any]]
 
 
 class SegmentResistance(NamedTuple):
-    """The resistance of each joint (nv) on a segment, from a motion with known ṡ² at both ends.
+    """Resistance R(v) of each joint (nv) [N·m, N], damping and friction, on a segment, for known speeds ṡ at both ends.
 
-    ``values`` and ``slopes`` are R and dR/dx at the nodes (k, nv).  Where a polynomial approximates R badly, both are
-    0, and ``least`` and ``most`` (nv) are the range of R; elsewhere the range is 0.  ``errors`` (nv) are the errors of
-    the polynomial through the values.  All entries of a joint without resistance are the float 0.
+    ``values`` and ``slopes`` (k, nv) are R and dR/d(ṡ²) at the k nodes of the segment. Where a polynomial through these
+    values is a bad approximation, both are 0. Then ``least`` and ``most`` (nv) are the range of R on the segment;
+    otherwise they are 0. ``errors`` (nv) are the errors of the polynomial. All entries of a joint without resistance
+    are the float 0.
     """
 
     values: list[list[Any]]
@@ -53,9 +54,10 @@ class SegmentResistance(NamedTuple):
 
 
 def segment_resistance(tree: Tree, rates: Rows, x0: Any, x1: Any, sizes: Sequence[Any]) -> SegmentResistance:
-    """Return the resistance on a segment of a cubic path, with x = ṡ² linear in s between its ends.
+    """Return each joint's damping and friction on a segment of a cubic path, for ṡ² = x0 and x1 at its ends.
 
-    ``rates`` (3, nv) are q' at three nodes of the segment, and ``sizes`` (nv) the magnitudes of the limits.
+    ṡ² is linear in between. ``rates`` (3, nv) are q' = dq/ds at three nodes of the segment. ``sizes`` (nv) are the
+    magnitudes of the joint force limits.
     """
     nv, nodes = len(sizes), NODES[5]
     corners = [control_points([row[j] for row in rates]) for j in range(nv)]
@@ -90,10 +92,10 @@ def segment_resistance(tree: Tree, rates: Rows, x0: Any, x1: Any, sizes: Sequenc
 
 
 def fitting_share(tree: Tree, rates: Rows, at_rest: Rows, limits: PathLimits, x0: Any, x1: Any) -> Any:
-    """Return the factor of x = ṡ² at which joint forces at rest plus the resistance are within their limits.
+    """Return the factor ≤ 1 by which ṡ² must be reduced, so that joint forces are within limits on a segment.
 
-    The factor is 1 if the sums are within the limits at x0 and x1.  ``at_rest`` (k, nv) are the forces at rest at the
-    nodes.
+    The joint forces are the forces ``at_rest`` (k, nv) at the nodes of the segment, plus damping and friction. x0 and
+    x1 are ṡ² at both ends of the segment; the factor is 1 if they are feasible. ``rates`` are dq/ds at the nodes.
     """
     fast = sqrt(fmax(fmax(x0, x1), 0.0))
     corners = [control_points([row[j] for row in rates]) for j in range(len(limits.lower))]
@@ -111,9 +113,10 @@ def fitting_share(tree: Tree, rates: Rows, at_rest: Rows, limits: PathLimits, x0
 def with_resistance(
     along: PathValues, limits: PathLimits, resistance: SegmentResistance, x0: Any, x1: Any
 ) -> tuple[PathValues, PathLimits, Any]:
-    """Return values and limits of joint forces with a resistance, and 1 if they permit rest, else −1.
+    """Return values and limits of joint forces on a segment, including resistance; and 1 if rest is permitted, else −1.
 
-    Where the linear resistance would exceed the limits at rest, a resistance in proportion to x replaces it.
+    The resistance, damping and friction, is linear in x = ṡ², with x0 and x1 at both ends of the segment. Where it
+    would exceed the limits at rest, a resistance in proportion to x replaces it.
     """
     second, at_rest = [[*row] for row in along.second], [[*row] for row in along.at_rest]
     lower, upper = list(limits.lower), list(limits.upper)
@@ -156,7 +159,10 @@ def excess_with_resistance(
 
 
 def _resistance(tree: Tree, v: Sequence[Any]) -> tuple[list[Any], list[Any]]:
-    """Return R and dR/dv (nv); each depends on its own element of v only."""
+    """Return each joint's resistance R(v), damping and friction, [N·m, N] and its derivative dR/dv (nv).
+
+    The resistance of a joint depends on its own velocity only.
+    """
     moving = seeded(v, [1.0] * len(v))
     pairs = [parts(x, moving[0].level) for x in resisting_force(tree, moving)]
     return tuple([0.0 if is_zero(x) else -x for x in part] for part in zip(*pairs, strict=True))  # type: ignore[return-value]

@@ -35,10 +35,9 @@ __all__ = ["PathTiming", "Reachable", "fastest_resting", "sweep_backward", "swee
 
 
 class PathTiming(NamedTuple):
-    """A motion on n segments.
+    """The timing of a path with n segments: x = ṡ² at the ends of segments (n + 1,), and u = s̈ on segments (n,).
 
-    x = ṡ² are values at the ends of segments (n + 1,), and u = s̈ values on segments (n,).  ``blocked`` is the last
-    infeasible segment, or −1.
+    ``blocked`` is the index of the last infeasible segment, or −1.
     """
 
     x: Any
@@ -67,14 +66,14 @@ def sweep_backward(
     *,
     may_rest: bool,
 ) -> tuple[Reachable, Any, Any, Any]:
-    """Return the interval of feasible x at the beginning of n segments, from the interval ``following`` at their end.
+    """Return the interval of feasible x = ṡ² at the beginning of n segments, from that at their end (``following``).
 
-    The segments have lengths ``steps`` (n,). x is at most ``caps`` (n,) at their beginnings. ``indices`` (n,) are the
-    values of `Reachable.blocked` for them; a segment with a negative index is padding, and is passed unchanged.
-    ``may_rest`` is True if resting is within all limits everywhere, which simplifies the sweep.
+    Three arrays by segment are also returned: the lines that bound u = s̈ from above, for `sweep_forward`, and the
+    lower and upper end of the interval of x at the segment's beginning.
 
-    The other results are by segment: the lines that bound u from above, for `sweep_forward`, and the lower and upper
-    end of the interval at the segment's beginning.
+    The segments have lengths ``steps`` (n,), and x is at most ``caps`` (n,) at their beginnings. ``indices`` (n,)
+    number the segments; a negative index marks padding, which leaves the interval unchanged. ``may_rest`` is True if
+    resting is within all limits everywhere, which simplifies the sweep.
     """
     path_values = [x for x in along if x is not None]
     by_segment = {name: x for name, x in limits._asdict().items() if np.ndim(x) == 2}
@@ -106,10 +105,10 @@ def sweep_backward(
 
 
 def sweep_forward(upper: Any, low: Any, high: Any, steps: Any, indices: Any, x: Any) -> tuple[Any, Any]:
-    """Return the greatest x at the end of each of n segments (n,), and at the last end, from x at the beginning.
+    """Return the greatest feasible x = ṡ² at the end of each of n segments (n,), and the last of these values again.
 
-    ``upper`` are the lines that `sweep_backward` returns; ``low`` and ``high`` (n,) are the intervals of x at the ends
-    of segments.
+    The argument x is ṡ² at the beginning of the first segment. ``upper`` are the lines that `sweep_backward` returns.
+    ``low`` and ``high`` (n,) bound x at the ends of the segments. Segments with negative ``indices`` are padding.
     """
 
     def forth(x: Any, row: Any) -> tuple[Any, Any]:
@@ -124,24 +123,26 @@ def sweep_forward(upper: Any, low: Any, high: Any, steps: Any, indices: Any, x: 
 
 
 def _along(values: Sequence[Any], like: PathValues) -> PathValues:
-    """Return the values of one segment as `PathValues`, with None where ``like`` has None."""
+    """Return the values of one segment as `PathValues`; fields that are None in ``like`` are None."""
     left = iter(values)
     return PathValues(*(None if x is None else next(left) for x in like))
 
 
 def _with_next_interval(lines: Lines, low: Any, high: Any, step: Any) -> Lines:
-    """Return the lines, with two more from low ≤ x + 2 step u ≤ high: the interval of x at the segment's end."""
+    """Return the bounds of u = s̈ with two more lines, which keep x = ṡ² at the segment's end in [low, high].
+
+    The lines express low ≤ x + 2 step u ≤ high, with x at the segment's beginning.
+    """
     k = 0.5 / step
     return Lines([*lines.upper, (high * k, -k)], [*lines.lower, (low * k, -k)])
 
 
 def _passable(upper: Sequence[Line], lower: Sequence[Line], x: Any, step: Any) -> Any:
-    """Return the largest x ≤ ``x`` at a segment's beginning whose x at the end is not much smaller.
+    """Return the largest x = ṡ² up to ``x`` at a segment's beginning from which the motion need not almost stop.
 
-    The ratio of x at the end to x at the beginning is at least `_MIN_SHARE`.
-
-    Where q'' is large, limits may force a motion to slow down along the segment.  A motion that stopped at the
-    segment's end would never reach the path's end.
+    The ratio of x at the segment's end to x at its beginning is then at least `_MIN_SHARE`. Where q'' is large, limits
+    may force a motion to slow down along the segment. A motion that stopped at the segment's end would never reach the
+    path's end.
     """
     return corner(Lines(upper, [*lower, (0.0 * step, -(1.0 - _MIN_SHARE) * 0.5 / step)]), x, falling=True)
 
@@ -163,13 +164,15 @@ def fastest_resting(
     end: Any,
     stored: Any = None,
 ) -> tuple[PathTiming, Any]:
-    """Return the fastest motion along n segments of lengths ``steps``, if resting is feasible everywhere.
+    """Return the fastest timing of n path segments of lengths ``steps``, and stored results of their constraints.
 
-    x = ṡ² is at most ``caps`` (n + 1,), and is fixed at both ends. ``along(row)`` maps a segment's row of ``rows`` to
-    its limits, in the form of the arguments of `segment_lines`, and further values. With ``stored`` rows of an earlier
-    scan, ``along`` is called with a pair: the stored row, and the row of ``rows``. The second result has rows for
-    `scan_stored`; the last entry of a row has the further values of a segment. Only the first or last segment can be
-    infeasible.
+    Resting must be feasible everywhere. x = ṡ² is at most ``caps`` (n + 1,), and is ``start`` and ``end`` at the path's
+    ends. So only the first or the last segment can be infeasible.
+
+    ``along(row)`` maps a segment's row of ``rows`` to a pair: its limits, in the form of the arguments of
+    `segment_lines`, and further values. With ``stored`` rows of an earlier call, ``along`` gets a pair: the stored row,
+    and the row of ``rows``. The second result has such rows for `scan_stored`; the last entry of a row has the further
+    values of a segment.
     """
 
     def one(state: Any, row: Any) -> tuple[Any, Any]:
