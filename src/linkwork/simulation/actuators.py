@@ -116,9 +116,9 @@ def _along_frame(robot: Any, actuator: Actuator, q: Any) -> tuple[list[Any], Any
 
 
 def _moving_both(tree: Tree, frame: str, reference: str) -> tuple[dict[int, bool], int]:
-    """Return indices in v of the joints that carry both frames, and the last body that carries both.
+    """Return the indices in v of the joints that carry both frames, and the last body that carries both.
 
-    An index maps to True if a joint between the frames has the same velocity: the joint follows the other.
+    An index maps to True if a joint between the frames follows the joint that carries both, and thus has its velocity.
     """
     paths: list[set[int]] = []
     for name in (frame, reference):

@@ -225,9 +225,10 @@ def _inertia(row: Scalars, A: Sequence[Scalars]) -> Any:
 
 
 def dry_intervals(rows: Sequence[DryRow], law: FrictionLaw, A: Sequence[Scalars], h: Any) -> list[Interval]:
-    """Return the bounded impulses of dry friction that sticks.
+    """Return the bounded impulses of dry friction that sticks, one for each row with friction.
 
-    The bounds are f_s for joints at rest, and |F(v)| for joints that move, summed over those that share a row.
+    A row is a velocity along which joints have dry friction. The force is bounded by the static friction f_s for a row
+    at rest, and by |F(v)| for a row that moves, summed over a joint and its followers.
     """
     result = []
     for row, speed, friction in rows:

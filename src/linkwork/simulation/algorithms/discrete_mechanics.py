@@ -65,7 +65,7 @@ class DiscreteMechanics:
     armature: bool
 
     def momentum(self, q: Scalars, v: Scalars) -> list[Any]:
-        """Return M(q) v (nv)."""
+        """Return the momentum M(q) v (nv), with the mass matrix M."""
         return kinetic_energy_derivatives(self.tree, q, v, self.armature)[1]
 
     def weight(self, q: Scalars) -> list[Any]:
@@ -264,7 +264,7 @@ class StepSpace:
         return not self.joints
 
     def integrate(self, q: Scalars, phi: Scalars) -> list[Any]:
-        """Return q ⊕ φ (nq)."""
+        """Return the configuration q ⊕ φ (nq) at the end of a step φ from q."""
         if self.is_plain:
             return [a + b for a, b in zip(q, phi, strict=True)]
         return [
@@ -272,7 +272,7 @@ class StepSpace:
         ]
 
     def difference(self, q: Scalars, other: Scalars) -> list[Any]:
-        """Return other ⊖ q (nv)."""
+        """Return the step other ⊖ q (nv) that leads from the configuration q to ``other``."""
         if self.is_plain:
             return [b - a for a, b in zip(q, other, strict=True)]
         return [
@@ -295,7 +295,7 @@ class StepSpace:
 
 
 def retracted(joint_slice: JointSlice, q: Scalars, phi: Scalars) -> list[Any]:
-    """Return q ⊕ φ of a joint."""
+    """Return the configuration q ⊕ φ of a joint at the end of its step φ from q."""
     joint = joint_slice.joint
     if isinstance(joint, Composite):
         return _of_parts(joint_slice, lambda part, q, phi: retracted(part, q, phi), q, phi)
@@ -306,7 +306,7 @@ def retracted(joint_slice: JointSlice, q: Scalars, phi: Scalars) -> list[Any]:
 
 
 def displacement(joint_slice: JointSlice, q: Scalars, end: Scalars) -> list[Any]:
-    """Return other ⊖ q of a joint."""
+    """Return the step end ⊖ q of a joint that leads from its configuration q to ``end``."""
     joint = joint_slice.joint
     if isinstance(joint, Composite):
         result: list[Any] = []

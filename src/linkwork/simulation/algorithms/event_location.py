@@ -185,7 +185,7 @@ def _any(truths: Sequence[Any]) -> Any:
 
 
 def _either(condition: Any, if_true: Any, if_false: Any) -> Any:
-    """Return one of two nested values of the same nesting."""
+    """Return the nested value ``if_true`` where the condition holds, else ``if_false``, of the same nesting."""
     if condition is False:
         return if_false
     return tree_map(lambda a, b: _chosen(condition, a, b), if_true, if_false)

@@ -58,9 +58,10 @@ Scalars = Sequence[Any]
 
 
 def semi_implicit_euler(system: MotionSystem, t: Any, q: Scalars, v: Scalars, h: Any) -> State:
-    """Step v⁺ = v + h a(t, q, v), q⁺ = q ⊕ h v⁺: first order, and symplectic if forces depend on q only.
+    """Return q⁺ = q ⊕ h v⁺ and v⁺ = v + h a(t, q, v): first order, and symplectic if forces depend on q only.
 
-    A system with ``flown`` integrates the step with v⁺ by it.  A system with constraints takes a step of RATTLE.
+    If the system has free bodies that do not rotate uniformly, ``system.flown`` integrates the step with v⁺. A system
+    with constraints takes a step of RATTLE.
     """
     if system.step_forces is not None:
         return RattleStep(system, t, q, v, h).ended()
@@ -164,8 +165,9 @@ def _left(system: MotionSystem, t: Any, q: Scalars, v: Scalars, a: Scalars) -> l
 def _solved(residual: Callable[[Scalars], Scalars], start: Scalars, system: MotionSystem, h: Any) -> list[Any]:
     """Return the root of a residual, infinite where Newton's method does not converge.
 
-    Inertia, damping and dry friction increase with velocity, so the residual is monotone in w for short steps.  In a
-    step that turns a ball joint far, springs have other roots, with any number of revolutions: it is not solved either.
+    Inertia, damping and dry friction increase with velocity, so the residual is monotone in w for short steps. In a
+    step that turns a ball joint far, springs have several roots, with any number of revolutions. The result is
+    infinite there, too, unless the system ``passes`` such steps.
     """
     w, status = monotone(residual, None, start, step_rates(system.tree, h), _STEPS, _TOLERANCE)
     solved = lt(status, 0.5)

@@ -50,9 +50,10 @@ def has_free_rotation(body: Body) -> bool:
 
 
 def added_by_spins(moving: Any, q: Scalars, rates: Scalars, h: Any, armature: bool) -> Matrix:
-    """Return h B/2 (nv × nv) at q and the velocities ``rates``, with gyroscopic forces of ``armature``.
+    """Return h B/2 (nv × nv), B the derivative of inertial forces by v, at q and the velocities ``rates``.
 
-    Accelerations of bodies that carry others do not depend on their linear velocities, as steps are flown.
+    ``armature`` includes its gyroscopic forces. Linear velocities of free bodies have zero columns, as a step
+    integrates these bodies' flight.
     """
     n, state = len(rates), (array(list(q)), array(list(rates)))
     if CurveSpace.of(moving.tree).is_plain:  # the elements of C are Christoffel symbols times v

@@ -60,14 +60,14 @@ class StepForces:
 class MotionSystem:
     """Equation of motion v̇ = acceleration(t, q, v) of a tree, with further terms for particular integrators.
 
-    ``imbalance(t, q, v, a)`` are forces that vanish if a is the acceleration, for implicit methods.  Variational
-    methods use ``mechanics``, the momenta of steps, and ``forces(t, q, v)``, the forces except gravity, where ``bends``
-    is True if they vary sharply with velocities.  ``step_forces`` are the forces of a step of RATTLE.  RATTLE and
-    variational methods use ``resistance``, the implicit terms of passive forces.  ``flown`` integrates a step with
-    constant velocity, if free bodies do not rotate uniformly.  Steps that are differentiated do not share code.
-    A step that does not pass (``passes``) is not solved at singular configurations, nor where its energy rises.
-    Adaptive methods take ``projected(t, q, v)``, the nearest state that satisfies constraints, and ``passage``, which
-    leads past their singular configurations.
+    ``imbalance(t, q, v, a)`` are forces that vanish if a is the acceleration, for implicit methods. Variational
+    methods use ``mechanics``, the momenta of steps, and ``forces(t, q, v)``, the forces except gravity. ``bends`` is
+    True if these vary sharply with velocities. ``step_forces`` are the forces of a step of RATTLE. RATTLE and
+    variational methods use ``resistance``, the implicit terms of passive forces. ``flown`` integrates a step with
+    constant velocity, if free bodies do not rotate uniformly. ``is_differentiated`` is True if steps are
+    differentiated; these do not share code. Unless it ``passes``, a step counts as not solved at singular
+    configurations, and where its energy rises. Adaptive methods take ``projected(t, q, v)``, the nearest state that
+    satisfies constraints, and ``passage``, which leads past their singular configurations.
     """
 
     tree: Tree

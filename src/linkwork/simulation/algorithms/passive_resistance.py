@@ -106,14 +106,17 @@ def has_friction(tree: Tree, law: FrictionLaw) -> bool:
 
 
 def resisting_rows(tree: Tree, q: Scalars) -> list[ResistingRow]:
-    """Return the rows of force elements, of joints that close loops, and of curved springs."""
+    """Return the directions of velocity (nv) along which force elements, loop joints and curved springs resist.
+
+    A spring is curved if the rates of its deflections differ from the joint's velocities, as of a ball joint.
+    """
     split, curved_joints = tree.split_q(q), _curved_joints(tree)
     curved = [row for i, body, units in curved_joints for row in spring_rows(body, split[i], units)]
     return [*element_rows(tree, q), *loop_rows(tree, q), *curved]
 
 
 def curved_damper_rows(tree: Tree) -> list[ResistingRow]:
-    """Return the dampers of the tree's joints that have curved springs, which are on the diagonal, as rows."""
+    """Return the dampers of joints that have curved springs, as rows (nv): unit vectors with a damping coefficient."""
     each = ((body, zip(units, body.damping, strict=True)) for _, body, units in _curved_joints(tree))
     return [
         ResistingRow(unit, body.joint_name, k, 0.0, D)
@@ -123,7 +126,7 @@ def curved_damper_rows(tree: Tree) -> list[ResistingRow]:
 
 
 def _curved_joints(tree: Tree) -> list[tuple[int, Body, list[list[Any]]]]:
-    """Return the index, the body and the rows of the velocities of each joint of the tree with curved springs."""
+    """Return (index, body, unit vectors (nv) of its velocities) for each joint with curved springs."""
     rows = [[1.0 if j == k else 0.0 for j in range(tree.nv)] for k in range(tree.nv)]
     return [(i, body, rows[tree.v_slices[i]]) for i, _, body in tree.outward() if has_curved_springs(body)]
 
@@ -132,11 +135,11 @@ def _curved_joints(tree: Tree) -> list[tuple[int, Body, list[list[Any]]]]:
 class PassiveResistance:
     """Passive forces of a tree in a step of h [s], and their implicit terms.
 
-    ``law`` is the law of dry friction, `NO_FRICTION` where a program solves for it.  ``shares`` (nv) are the implicit
-    shares of the joints' springs, and ``owner_shares`` those of the owners of rows, by name.  ``inertias`` (nv) are
-    lower bounds of the joints' inertias, and ``owner_inertias`` of the inertias of joints that close loops, for the
-    implicit damping of dry friction.  Without ``acts`` there are no passive forces. Dampers and friction are implicit
-    in each half of a step if ``damped_apart``, else they follow the midpoint rule.
+    ``law`` is the law of dry friction, `NO_FRICTION` where a program solves for it. ``shares`` (nv), from 0 to 1, tell
+    how far the step treats the joints' springs implicitly. ``owner_shares`` are those of force elements and loop
+    joints, by name. ``inertias`` (nv) are lower bounds of the joints' inertias, and ``owner_inertias`` of the inertias
+    of joints that close loops, for the implicit damping of dry friction. Without ``acts`` there are no passive forces.
+    Dampers and friction are implicit in each half of a step if ``damped_apart``, else they follow the midpoint rule.
     """
 
     tree: Tree
@@ -199,7 +202,7 @@ class PassiveResistance:
         return self.acts and has_friction(self.tree, self.law)
 
     def _sliding(self, friction: tuple[tuple[Any, DryFriction], ...], x: Any, resolved: Any) -> tuple[Any, Any]:
-        """Return the implicit damping s at a speed x, and the force s x − F(x).
+        """Return the implicit damping s of dry friction at a speed x, and the force s x − F(x), F the friction force.
 
         ``resolved`` is the inertia that resists, divided by the time for which the forces act.
         """
@@ -214,7 +217,10 @@ class PassiveResistance:
         return slope, push
 
     def _slopes(self, q: Scalars, v: Scalars, part: float) -> tuple[list[tuple[Any, Any]], list[tuple[Any, Any]]]:
-        """Return the results of `_sliding` of unit vectors and of rows, for forces that act for a part of a step."""
+        """Return the results of `_sliding` for dry friction along each coordinate of v, and along each row.
+
+        ``part`` is the fraction of the step in which the forces act.
+        """
         per = 1.0 / (part * self.h)
         each = zip(self.joints, v, self.inertias, strict=True)
         units = [self._sliding(resistance.friction, x, m * per) for resistance, x, m in each]
@@ -233,9 +239,11 @@ class PassiveResistance:
         settling: float,
         slopes: tuple[Scalars, Scalars] | None = None,
     ) -> Resistance:
-        """Return the implicit terms at q with the factors d, k and e, without rows that are zero.
+        """Return the implicit terms h (d D + s) + h² K (k + e g) at q, without rows that are zero.
 
-        ``slopes`` are the implicit damping s of unit vectors and of rows.
+        K is a stiffness, D a damping and g the spring's implicit share. The factors are d = ``damping``, k =
+        ``stiffness`` and e = ``settling``. s are the ``slopes``, the implicit damping of dry friction along
+        coordinates and along rows.
         """
         h = self.h
 
@@ -258,7 +266,8 @@ class PassiveResistance:
     def semi_implicit(self, q: Scalars, v: Scalars) -> tuple[Resistance, list[Any]]:
         """Return the implicit terms of a semi-implicit step from q and v, and the passive forces (nv) at its start.
 
-        The terms are h (D + s) + h² K (1 + 3 g)/4, and the forces contain −g h K v.
+        The terms are h (D + s) + h² K (1 + 3 g)/4, with the damping D, the implicit damping s of dry friction, the
+        stiffness K and its implicit share g. The forces contain −g h K v.
         """
         units, row_results = self._slopes(q, v, 1.0)
         result = self._weighed(q, 1.0, 0.25, 0.75, ([s for s, _ in units], [s for s, _ in row_results]))
@@ -307,7 +316,11 @@ class PassiveResistance:
         return self._weighed(end, 0.5, 0.0, 1.0, slopes), self._along(end, pushes)
 
     def _halves(self, q: Scalars, v: Scalars) -> tuple[tuple[Scalars, Scalars], tuple[Scalars, Scalars]]:
-        """Return half of the implicit damping s, and of the forces s r v − F, of unit vectors and of rows r at q."""
+        """Return half of the implicit damping s of dry friction, and half of the forces s x − F(x), at q.
+
+        Each is a pair: along the coordinates of v, and along the rows. x is the speed along them, and F the friction
+        force.
+        """
         units, rows = self._slopes(q, v, 0.5)
         (slopes, pushes), (row_slopes, pulls) = (
             zip(*[(0.5 * a, 0.5 * b) for a, b in pairs], strict=True) if pairs else ((), ()) for pairs in (units, rows)
@@ -315,7 +328,7 @@ class PassiveResistance:
         return (slopes, row_slopes), (pushes, pulls)
 
     def _along(self, q: Scalars, forces: tuple[Scalars, Scalars]) -> list[Any]:
-        """Return the impulse (nv) of constant forces along unit vectors and rows at q."""
+        """Return the impulse (nv) in a step of constant forces along the coordinates of v, and along the rows at q."""
         units, row_forces = forces
         result = [0.0 if is_zero(f) else self.h * f for f in units]
         for row, f in zip(self.rows(q), row_forces, strict=True):
@@ -325,7 +338,7 @@ class PassiveResistance:
 
 
 def opposed(resistance: Resistance, w: Scalars) -> list[Any]:
-    """Return −(diag + Σ c rᵀr) w (nv)."""
+    """Return the impulse −(diag + Σ c rᵀr) w (nv) of resistance terms at velocity w: a diagonal, and rows r with c."""
     diagonal, rows = resistance
     result = [0.0] * len(w) if diagonal is None else [-c * x for c, x in zip(diagonal, w, strict=True)]
     for row, c in rows:

@@ -126,7 +126,7 @@ class RattleStep:
 
     @cached_property
     def unbounded(self) -> ConstrainedStep:
-        """Step without impulses of a program, with velocity w."""
+        """Motion in a step without contacts, limits and other bounded impulses: its velocity w and its end."""
         q, v, h = self.q, self.v, self.h
         first = [a + h * f for a, f in zip(self._kick(q), self._of_state, strict=True)]
         slowed = self.resistance.slowed(q, v)
@@ -326,16 +326,15 @@ class _TiedRows:
 def _tied_rows(rows: Rows, sizes: Rows, errors: Scalars, drifts: Scalars, A: Rows, units: Scalars, h: Any) -> _TiedRows:
     """Return the impulses of a constraint with φ = ``errors`` and φ̇ = ``rows`` · w + ``drifts``.
 
-    The constraint is nearly rigid: its impulse γ follows from the compliance
+    The constraint is nearly rigid. Its impulse γ follows from the compliance
 
         R = ε G D⁻¹ Gᵀ + E = L C Lᵀ,      D = diag(A), its light elements increased,
 
-    with the rows G, and an E relative to the size of the rows without cancellation, so that rows and combinations of
-    rows that are rounding have no effect.  The rows L⁻¹ G are independent in R: each is an interval.  Rows in turned
-    axes have the same impulses.
+    with the rows G. E is relative to the size of the rows without cancellation, so that rows and combinations of rows
+    that are rounding errors have no effect. The rows L⁻¹ G are independent in R: each is an interval.
 
-    φ decays within a few steps.  A is the mass matrix, of which only the diagonal is used.  ``sizes`` are the squared
-    elements of the rows without cancellation.  ``units`` (nv) are the units of w.
+    φ decays within a few steps. A is the mass matrix, of which only the diagonal is used. ``sizes`` are the squared
+    elements of the rows without cancellation. ``units`` (nv) are the units of w.
     """
     inverse = _inverse_inertias(rows, A, units)
     eased = [[x if is_zero(x) else x * d for x, d in zip(row, inverse, strict=True)] for row in rows]

@@ -139,9 +139,10 @@ class StepConstraints:
         return result
 
     def released(self, r: Scalars, e: Scalars) -> list[Any]:
-        """Return r − Gᵀ λ (nv), with λ so that G M⁻¹ (r − Gᵀ λ) = e; r is a momentum (nv) and e a row velocity (nc).
+        """Return the momentum r − Gᵀ λ (nv) whose velocity satisfies G M⁻¹ (r − Gᵀ λ) = e, by constraint impulses λ.
 
-        The result is zero if e = 0 and r is an impulse of the constraints.
+        r is a momentum (nv) and e a velocity of the constraint rows G (nc); M is the mass matrix. The result is zero
+        if e = 0 and r is an impulse of the constraints.
         """
         factored = self.factored
         y = factored.inverse.inward(r)

@@ -48,15 +48,15 @@ def with_energy(
 ) -> list[Any]:
     """Return v (nv) at the end of a step from q, scaled to the energy that the step should have.
 
-    ``momentum`` (nv) is M v, apart from impulses of the constraints.  ``energies`` (nv) [J] are, along each velocity,
-    the kinetic energy of the start plus the work of all forces except gravity, springs with the energy ``stored(tree,
-    q)``, and resisting forces. Resisting forces dissipate the ``losses`` (nv), None if there are none.  The velocity is
-    scaled in every step if ``always``, else only if the step passed a singular configuration, in which the tangent
-    space rotates. With losses a large deficit stays, as springs that are too stiff for the step settle.  Where a
-    ``program`` acts, the velocity is scaled to the program's energy.
+    ``momentum`` (nv) is M v, apart from impulses of the constraints. ``energies`` (nv) [J], one for each velocity, are
+    the kinetic energy of the start plus the work of forces. They leave out gravity, springs, whose energy is
+    ``stored(tree, q)``, and resisting forces, which dissipate the ``losses`` (nv), None if there are none. The
+    velocity is scaled in every step if ``always``. Else it is scaled only if the step passed a singular configuration,
+    in which the tangent space rotates. With losses a large deficit remains, as springs that are too stiff for the step
+    settle. Where a ``program`` acts, the velocity is scaled to the program's energy.
 
-    v is infinite where the step ends with more energy than it had, even at rest: it does not resolve the motion.  A
-    step that ``passes`` whatever it meets is never infinite.
+    v is infinite where the step ends with more energy than it had, even at rest: it does not resolve the motion. With
+    ``passes`` it is never infinite.
     """
     if result.passed is None or (result.passed is False and not always and program is None):
         return list(v)

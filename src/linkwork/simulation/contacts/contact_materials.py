@@ -130,8 +130,8 @@ def material_of(
 ) -> ContactMaterial:
     """Return the material of a pair of shapes: the pair's own material, else a combination of the shapes' materials.
 
-    A link or obstacle without a material has the one for all, else `ContactMaterial()` with the friction of its shape,
-    if that is known: ``frictions`` are those of both shapes.
+    A link or obstacle whose name has no material has the material for all names, "". If there is none, it has
+    `ContactMaterial()` with the friction of its shape; ``frictions`` are those of both shapes, None if unknown.
     """
     known = dict(materials)
     for pair in ((a, b), (b, a)):

@@ -133,9 +133,10 @@ def observer(setup: SimulationSetup) -> SimulationKernel:
 
 
 def bounds_with(setup: SimulationSetup, parameters: Mapping[str, Any], leading: tuple[int, ...]) -> dict[str, Any]:
-    """Return the input of the kernels of steps that follows from the values of parameters, empty if there is none.
+    """Return the rates of springs and inertias of joints for these parameters, as input of the kernels of steps.
 
-    A kernel of its own computes it, once for all steps of a batch of shape ``leading``.
+    A kernel of its own computes them, once for all steps of a batch of shape ``leading``. The dict is empty if no
+    parameter changes them.
     """
     kinds = {name.partition(":")[0] for name in setup.parameter_names}
     if not setup.is_implicit_in_joints or kinds.isdisjoint(_BOUNDING):

@@ -355,9 +355,9 @@ class SimulatedDynamics:
 
 
 def sampled_bounds(setup: SimulationSetup, parameters: Any) -> dict[str, Any]:
-    """Return the "rates" of springs and the "inertias" of joints with the values of parameters that change them.
+    """Return the largest "rates" of springs and smallest "inertias" of joints that change with the parameters' values.
 
-    They are arrays over random configurations, the same in every step.
+    They are extremes over random configurations, the same in every step.
     """
     robot_parameters = setup.own(parameters)
     if not robot_parameters or not setup.is_implicit_in_joints:

@@ -70,14 +70,17 @@ _SPRINGS: LazyCache[tuple[tuple[int, float, float], ...]] = LazyCache(64)  # (in
 
 
 class SpringRates(NamedTuple):
-    """Least effective inertia of each velocity (nv), and the largest ω² [1/s²] of the springs of each owner of rows."""
+    """Least effective inertia of each velocity (nv), and ``squares``, the largest ω² [1/s²] of other springs by name.
+
+    Names are those of force elements, and of joints that close loops or have curved springs.
+    """
 
     inertias: Scalars
     squares: Mapping[str, Any]
 
     @staticmethod
     def of(robot: Any, values: Scalars) -> SpringRates:
-        """Return the rates from the inertias and the squares, in the order of the owners of rows."""
+        """Return the rates from a list: the inertias (nv), then ω² of each force element and each such joint."""
         return SpringRates(list(values[: robot.nv]), dict(zip(_owners(robot), values[robot.nv :], strict=True)))
 
 
@@ -123,8 +126,9 @@ class IndependentInertias(NamedTuple):
 def independent_inertias(robot: Any) -> IndependentInertias:
     """Return inertias m that are at most those of the joints: 2 M − Σ m rᵀr is positive semidefinite.
 
-    r are the rows of the velocities of all joints, and M is restricted to motions that the constraints permit.  m is at
-    most 1/(r M⁻¹ rᵀ), over random configurations within limits.  It is zero for a robot with joints without inertia.
+    r (nv) are the velocities of all joints, also of those that close loops, by v. M is the mass matrix on motions that
+    the constraints permit. m is at most 1/(r M⁻¹ rᵀ), over random configurations within limits. It is zero for a robot
+    with joints without inertia.
     """
     return _INDEPENDENT.get(robot, lambda: _independent(robot))
 
@@ -140,7 +144,7 @@ def sampled_inertias(robot: Any, moving: Any, parameters: Collection[str]) -> li
     samples = robot.random_configuration(seed=0, size=_SAMPLES)
 
     def terms(q: Any) -> tuple[list[list[Any]], list[list[Any]]]:
-        """Return the rows r at q, and the rows of M⁻¹."""
+        """Return the rows (nv) of all joint velocities at q, also of loop joints, and the rows of M⁻¹."""
         Y = _inverse(moving, q, True)
         units = [[1.0 if j == k else 0.0 for j in range(n)] for k in range(n)]
         further_rows = [row.row for row in loop_rows(moving.tree, list(q), every=True)]
@@ -209,9 +213,9 @@ def sampled_rates(robot: Any, moving: Any, parameters: Mapping[str, Any]) -> lis
 
 
 class SpringShares(NamedTuple):
-    """Shares g, from 0 to 1, by which a step treats springs implicitly: of joints (nv), and of the owners of rows.
+    """Shares g, from 0 (symplectic) to 1 (implicit Euler), by which a step treats springs implicitly.
 
-    0 is symplectic and 1 is implicit Euler.
+    They are those of joints (nv), and by name those of force elements, loop joints and curved springs.
     """
 
     joints: list[Any]
@@ -233,9 +237,9 @@ def spring_shares(robot: Any, stiffness: Scalars, h: Any, rates: SpringRates | N
 
 
 def owner_rates(robot: Any) -> dict[str, tuple[float, float]]:
-    """Return for the owners of rows the largest ω² [1/s²] of springs, and the largest rate [1/s] of dampers, by name.
+    """Return (ω², rate) by name of a force element or joint: of its stiffest spring [1/s²] and damper [1/s].
 
-    They are maxima over random configurations, with the robot's inertia.
+    The joints close loops or have curved springs. The values are maxima over random configurations.
     """
     return _OWNERS.get(robot, lambda: _sampled_owner_rates(robot) if has_rows(robot.tree) else {})
 
@@ -251,7 +255,10 @@ def _sampled_owner_rates(robot: Any) -> dict[str, tuple[float, float]]:
 
 
 def _owner_rates(robot: Any, q: Scalars, Y: Sequence[Scalars], dampers: bool = True) -> dict[str, tuple[Any, Any]]:
-    """Return the largest eigenvalues of Y Σ K rᵀr and Y Σ D rᵀr at q for each owner of rows r, with Y = M⁻¹."""
+    """Return the largest eigenvalues of Y Σ K rᵀr and Y Σ D rᵀr at q, by name of a force element or joint.
+
+    r (nv) are its rows, with the stiffness K and the damping D; Y = M⁻¹.
+    """
     grouped: dict[str, list[Any]] = {}
     for row in (*resisting_rows(robot.tree, q), *(curved_damper_rows(robot.tree) if dampers else ())):
         grouped.setdefault(row.owner, []).append(row)

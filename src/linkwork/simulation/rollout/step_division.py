@@ -126,7 +126,7 @@ class PlausibleValues:
 
 
 def _inertias(body: Any, length: float) -> list[Any]:
-    """Return the mass of a body at the characteristic length, and its armature."""
+    """Return the inertias of a body: its mass times ``length``², its three moments of inertia, and its armature."""
     about = body.inertia.about
     mass = body.inertia.mass * (length * length)
     return [mass, about.xx, about.yy, about.zz, *body.armature]

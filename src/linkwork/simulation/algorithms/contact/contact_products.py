@@ -47,7 +47,7 @@ class Limb:
 
     @property
     def resting(self) -> Limb:
-        """The limb without derivatives."""
+        """Contact point with constant values instead of symbols, so without derivatives."""
         n = len(self.screws[0])
         values = stop_gradient(
             [*(x for row in self.screws for x in row), *self.arm, *(x for row in self.axes for x in row)]
@@ -73,7 +73,11 @@ class Limb:
 
 
 def bent_by_limbs(H: list[list[Any]], limbs: Sequence[Sequence[tuple[Limb, Rows]]]) -> None:
-    """Add Tᵀ (Σ Sᵀ G S) T of each link's contacts, with their matrices G, to the lower triangle H (nv × nv)."""
+    """Add the Hessian Σ Jᵀ G J of contacts to the lower triangle of H (nv × nv), link by link.
+
+    ``limbs`` has for each link its contacts with their matrices G (3 × 3), the change of a contact's impulse with its
+    velocity. J is a contact's velocity Jacobian.
+    """
     for contacts in limbs:
         parts = [limb.stiffness(G) for limb, G in contacts]
         lower = [[sum((part[i][j] for part in parts[1:]), parts[0][i][j]) for j in range(i + 1)] for i in range(6)]
@@ -88,7 +92,7 @@ def bent_by_limbs(H: list[list[Any]], limbs: Sequence[Sequence[tuple[Limb, Rows]
 
 
 def bent(H: list[list[Any]], J: Rows, G: Rows, whole: bool = False) -> None:
-    """Add Jᵀ G J to H, to its lower triangle or the whole matrix."""
+    """Add Jᵀ G J of a contact with the velocity Jacobian J (3 × nv) to H: to its lower triangle, or ``whole``."""
     columns = [k for k in range(len(H)) if not all(is_zero(row[k]) for row in J)]
     for j in columns:
         column = [dot(row, [line[j] for line in J]) for row in G]
@@ -98,7 +102,7 @@ def bent(H: list[list[Any]], J: Rows, G: Rows, whole: bool = False) -> None:
 
 
 def pull(gradient: list[Any], J: Rows, gamma: Scalars) -> None:
-    """Subtract Jᵀ γ from the gradient."""
+    """Subtract Jᵀ γ from the gradient (nv): the effect of a contact's impulse γ (3) with the velocity Jacobian J."""
     for row, force in zip(J, gamma, strict=True):
         for k, x in enumerate(row):
             if not is_zero(x):

@@ -166,7 +166,7 @@ def limit(row: Scalars, gap: Any, inertia: Any, low: Any, high: Any, h: Any, uni
     """Return the bounded impulse that stops a joint coordinate at a position limit.
 
     ``gap`` is the limit minus the coordinate [rad, m]. The target velocity moves the coordinate to the limit within
-    the settling time of a step, out of a violated limit at no more than `_RECOVERY` of the ``unit`` of its speed. The
+    the settling time of a step. Its speed out of a violated limit is at most `_RECOVERY` times ``unit``. The
     compliance is `_LIMIT` times that of a rigid contact of the effective ``inertia``. It decreases where the speed is
     bounded, so that the force on a coordinate at rest is proportional to ``gap``, whatever the speed.
 
@@ -229,13 +229,13 @@ def _target(contact: ContactAt, h: Any) -> Any:
 
 
 def bounded_contact(contact: ContactAt, A: Rows, v: Scalars, push: Scalars, h: Any, scale: StepScale) -> ContactAt:
-    """Return a contact with a bounded speed of separation, and with its speed change by other forces.
+    """Return the contact with three more values: a bounded separation, a yield speed, and the effect of other forces.
 
     The penetration of a rigid contact decays with a bounded speed, which grows with rotations: a body that rolls sinks
-    by ½ (h ω)² r in a step.  The contact is stiffer by the inverse ratio, so that its force at rest is that of an
-    unbounded speed.  The contact has a yield speed [m/s] (``bearing``), up to which it yields by its own compliance R.
-    A contact that carries its own weight only yields by a small part of its approach speed J v, of its target velocity,
-    and of Σ |J p|/A, the change by other forces.
+    by ½ (h ω)² r in a step. The contact is stiffer by the inverse ratio, so that its force at rest is that of an
+    unbounded speed. Up to its yield speed ``bearing`` [m/s], the contact yields by its own compliance. It is a small
+    part of the approach speed J v, of the target velocity, and of Σ |J p|/A, the speed change by the impulse p of
+    other forces.
     """
     row = contact.J[2]
     used = [(k, x) for k, x in enumerate(row) if not is_zero(x)]
@@ -271,7 +271,10 @@ def with_free_normal(contact: ContactAt, mobilities: Sequence[Any], scale: StepS
 
 
 def _least_inverse_inertia(contact: ContactAt, A: Rows, scale: StepScale) -> Any:
-    """Return a lower bound of a contact's inverse inertia [1/kg]: that of levers of 10⁻⁶ L, or of motions."""
+    """Return a lower bound of a contact's inverse inertia [1/kg], so that it is not zero for a point that cannot move.
+
+    It is the inverse inertia if each velocity that moves the point had a lever of 10⁻⁶ times the robot's length.
+    """
     moved = {k for x in contact.J for k, y in enumerate(x) if not is_zero(y)}
     levers = {k: _lever(k, scale) for k in sorted(moved) or range(len(A))}
     return sum((x * x * (1.0 / A[k][k]) for k, x in levers.items()), 0.0)
@@ -295,8 +298,9 @@ def _is_endless(x: Any) -> bool:
 def impulse_of(contact: ContactAt, term: ContactTerms, c: Scalars) -> tuple[list[Any], list[list[Any]]]:
     """Return the impulse γ (3) of a contact with velocity c (3), and the symmetric matrix G = −∂γ/∂c (3 × 3).
 
-    γ is the projection P(y) of the requested impulse y = −(c − ĉ)/R onto the friction cone.  Beyond its yield speed b
-    (``bearing``) a contact is stiffer by K: γ = P(y) + K P(y − b/R e₃), as P(K y) = K P(y).
+    γ is the projection P(y) of the requested impulse y = −(c − ĉ)/R onto the friction cone, with the contact's target
+    velocity ĉ and compliance R. Beyond its yield speed b (``bearing``) a contact is stiffer by the factor K: γ = P(y)
+    + K P(y − b/R e₃), with the normal e₃.
     """
     gamma, slope = _projected(contact, term, c, None)
     if term.bearing is None:

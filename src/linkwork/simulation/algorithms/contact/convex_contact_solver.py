@@ -126,17 +126,16 @@ class ContactProgram:
         return sum((a * a * b for a, b in zip(x, self.scale, strict=True)), 0.0)
 
     def enough(self, terms: Sequence[ContactTerms], rates: Scalars) -> Any:
-        """Return the squared norm of the gradient below which the program counts as solved, for row velocities."""
+        """Return the squared norm of the gradient below which the program is solved, at row velocities ``rates``."""
         moving = sum((x * x * row[k] for k, (x, row) in enumerate(zip(self.v, self.A, strict=True))), 0.0)
         size = self.sized(self.push) + moving + self.aimed
         return _ENOUGH * _ENOUGH * size + _ROUNDING * _ROUNDING * self.stiff_size(terms, rates)
 
     def stiff_size(self, terms: Sequence[ContactTerms], rates: Scalars) -> Any:
-        """Return Σ x²/A of the impulses x whose rounding stays in the gradient: of contacts, and of acting intervals.
+        """Return the squared size of the impulses of stiff contacts and intervals, the scale of rounding errors.
 
-        Both are far stiffer than inertia.  Intervals whose impulses are at a bound, such as of limits that are far
-        away, leave no rounding.  Contacts may bear more than all other impulses, where they squeeze a link.  The
-        rounding errors of rows are independent, so their squares are added.
+        It is Σ x²/A over the impulses x, with the diagonal A of the mass matrix; errors of rows are independent.
+        Intervals whose impulses are at a bound, such as of limits that are far away, leave no rounding error.
         """
         result: Any = 0.0
         for contact, term, c in zip(self.contacts, terms, self._by_contact(rates), strict=True):
@@ -175,7 +174,7 @@ class ContactProgram:
         return [next(carried) if k is None else at.w[k] for k in self._elements]
 
     def _carried(self, rates: Scalars) -> list[Any]:
-        """Return the row velocities that a point has."""
+        """Return those row velocities that `ProgramPoint.rates` stores: all that are not elements of w."""
         return [x for x, k in zip(rates, self._elements, strict=True) if k is None]
 
     @property
@@ -216,7 +215,7 @@ class ContactProgram:
 
     @property
     def unbounded(self) -> ContactProgram:
-        """Program whose contacts have no bearings."""
+        """Program whose contacts have no yield speeds (bearings)."""
         return replace(self, contacts=[replace(contact, bearing=None) for contact in self.contacts])
 
     def pushes(self, rates: Scalars) -> list[Any]:
@@ -274,9 +273,9 @@ class ContactProgram:
         return ProgramSolution(at, array(following), state.slips, array(slips_now), moved, steps, *ended)
 
     def _firmer_round(self, state: ProgramSolution, closely: bool) -> ProgramSolution:
-        """Return the solution of a round with contacts that are firmer beyond their bearings by ``state.firmer``.
+        """Return the solution of a round in which contacts are stiffer by ``state.firmer`` beyond their yield speeds.
 
-        It contains the factor of the next round.  Rounds continue while the factor grows.
+        It contains the factor of the next round. Rounds continue while the factor grows.
         """
         program = replace(self, firmer=state.firmer)
         result = program._round(state, closely)
