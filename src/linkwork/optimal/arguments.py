@@ -53,7 +53,10 @@ def read_robot(caller: str, value: Any) -> Any:
 
 
 def broadcast_axes(axes: Mapping[str, tuple[int, ...]]) -> tuple[int, ...]:
-    """Return the common leading axes of arguments by name.  Raises ValueError where they do not broadcast."""
+    """Return the common leading axes of a call's arguments.  Raises ValueError where they do not broadcast.
+
+    ``axes`` has the leading axes of each argument by name.
+    """
     try:
         return np.broadcast_shapes(*axes.values())
     except ValueError:
@@ -84,7 +87,7 @@ def read_callback(value: Any) -> None:
 
 
 def read_kind(caller: str, kind: Any) -> str:
-    """Return the kind of a term.  Raises ValueError."""
+    """Return the kind of a term: "cost", "least_squares", "equality" or "inequality".  Raises ValueError."""
     return one_of(caller, "kind", kind, KINDS)
 
 
@@ -139,9 +142,10 @@ def read_guess(robot: Any, steps: int, value: Any) -> Array:
 
 
 def read_tolerances(names: Sequence[str], value: Any, step: Any, defaults: Sequence[float]) -> Array:
-    """Return the tolerance of steps, then those of the constraints ``names``, which have ``defaults``.
+    """Return an array of tolerances: that of the step length, then those of the constraints ``names``.
 
-    Raises UnknownNameError and ValueError.
+    ``value`` is a number for all constraints, or a dict by name; other constraints have the ``defaults``. Raises
+    UnknownNameError and ValueError.
     """
     alike = [] if value is None or isinstance(value, Mapping) else [value]
     by_user = dict.fromkeys(names, value) if alike else value or {}

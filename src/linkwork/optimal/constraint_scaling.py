@@ -45,11 +45,11 @@ Array = np.ndarray
 def scale_factors(
     program: PathProgram, inputs: PathInputs, configurations: Array, u: Array, p: Array, penalty: float
 ) -> Array:
-    """Return factors of the components' scales, for a search independent of units, and sizes: (2, rows).
+    """Return an array (2, components of all terms): factors of the components' scales, and components' sizes.
 
-    The factor of a constraint follows from its compliance, the smallest one over the ``configurations`` (n, nq), with
-    variables ``u`` of a step and parameters ``p``.  It is 1 for constraints of unknown compliance.  The factor of
-    costs follows from their unit; `cost_unit` reads it.
+    With the factors, a search is independent of units. The factor of a constraint follows from its compliance J H⁻¹ Jᵀ,
+    the smallest over the ``configurations`` (n, nq), with variables ``u`` of a step and parameters ``p``. It is 1 for
+    constraints of unknown compliance. The factor of costs follows from their unit; `cost_unit` reads it.
 
     The size of a constraint's component is its largest change if each coordinate changes by its unit; 0 if unknown.
     """
@@ -96,7 +96,7 @@ def scale_factors(
 
 
 def cost_unit(program: PathProgram, factors: Array) -> float:
-    """Return the unit of the merit in a search, from the result of `scale_factors`: 1 without costs."""
+    """Return the unit by which costs are divided in a search, from the factors of `scale_factors`; 1 without costs."""
     for term, rows in zip(program.terms, program.rows_of, strict=True):
         if not term.hard and rows.stop > rows.start:
             return float(1.0 / factors[rows.start] ** (1 if term.kind == "cost" else 2))
@@ -133,12 +133,13 @@ def _compliances(
     largest: float,
     otherwise: float,
 ) -> dict[int, float]:
-    """Return the compliance of each constraint, by its index, from the costs' Hessians and scaled Jacobians ``hard``.
+    """Return the compliance J H⁻¹ Jᵀ of each constraint, a number by its index, with the Hessian H of the costs.
 
-    ``largest`` is the largest curvature of the costs.  If it is 0, ``otherwise`` is the regularisation.
+    ``hard`` are the scaled Jacobians J. ``largest`` is the largest curvature of the costs. If it is 0, ``otherwise`` is
+    the regularisation.
 
-    A constraint's compliance is the mean over its components.  If costs do not determine some components, the
-    regularisation dominates this mean; then it is taken over the components that costs determine.  If there are none,
+    A constraint's compliance is the mean over its components. If costs do not determine some components, the
+    regularisation dominates this mean; then it is taken over the components that costs determine. If there are none,
     penalties of the equalities are added to the costs, and raised until compliances no longer fall.
     """
     floor = _MIN_COST * largest if largest else otherwise
@@ -197,7 +198,7 @@ def _uniform_motion_window(
 
 
 def _units(program: PathProgram) -> Array:
-    """Return the units of the unknowns of a window and of the path's parameters."""
+    """Return the units of a window's unknowns, step by step, then those of the path's parameters, as one array."""
     return np.array([*(*program.units, *program.variable_units) * (program.depth + 1), *[1.0] * program.many])
 
 
@@ -217,8 +218,8 @@ def _jacobians(
 ) -> list[Array]:
     """Return the scaled Jacobian of a term for each of ``count`` windows.
 
-    ``together`` has the configurations of all windows as arrays.  A feature that cannot be computed for arrays is
-    computed for one window after the other.
+    ``together`` is one window whose configurations are arrays over all windows. A feature that cannot be computed for
+    arrays is computed for one window after the other.
     """
     try:
         return list(_jacobian(program, together, request, (count,)))
@@ -320,7 +321,10 @@ class _Stiffness:
             self._couplings.append(coupling)
 
     def step_compliance(self, t: int, J: Array) -> Array:
-        """Return the diagonal of J D⁻¹ Jᵀ for a Jacobian J in the window of step t, with H's diagonal D."""
+        """Return an estimate of the diagonal of J H⁻¹ Jᵀ, in which H is replaced by its diagonal.
+
+        J is a Jacobian in the window of step t, and H the Hessian of the costs.
+        """
         n = self._width
         backs = range(min(J.shape[1] // n, t + 1))
         parts = [J[:, back * n : (back + 1) * n] ** 2 / self._diagonal[t - back] for back in backs]

@@ -164,7 +164,7 @@ def _vector(value: Any, size: int) -> np.ndarray | None:
 
 
 def _half(caller: str, value: Any) -> tuple[float, float]:
-    """Return half the sides (2,) of a rectangle [m].  Raises ValueError."""
+    """Return half the sides (2,) [m] of a contact rectangle, from its sides ``value``.  Raises ValueError."""
     sides = _vector(value, 2)
     if sides is None or not (sides > 0.0).all():
         raise ValueError(f"{caller}: surface: expected its sides (2,) along the frame's x and y [m], got {value!r}")

@@ -45,7 +45,11 @@ Array = np.ndarray[Any, Any]
 
 @dataclass(frozen=True)
 class ConflictProof:
-    """Proof by Farkas multipliers that constraints cannot hold together near a path."""
+    """Proof by Farkas multipliers that constraints cannot hold together near a path.
+
+    Every step that satisfies all linearised constraints is longer than ``reach``. ``everywhere`` (T, components) and
+    ``alone`` (components,) are the multipliers of terms of all steps and of single steps.
+    """
 
     reach: float  # no step shorter than this meets all constraints, linearised
     everywhere: Array  # multipliers, scaled to the maximum 1: of terms of all steps (T, rows)
@@ -57,7 +61,10 @@ class ConflictProof:
 def conflict_of(
     reach: float, everywhere: Array, alone: Array, violations: dict[str, float], pressing: tuple[str, ...] = ()
 ) -> ConflictProof | None:
-    """Return the proof with multipliers scaled to maximum 1; None if all are zero or some are not finite."""
+    """Return the proof of a conflict with multipliers scaled to maximum 1; None if all are zero or some are not finite.
+
+    ``everywhere`` and ``alone`` are the multipliers, and ``violations`` those of the constraints by name.
+    """
     largest = float(np.abs(np.concatenate([np.ravel(everywhere), alone])).max(initial=0.0))
     if not (0.0 < largest < np.inf and violations):
         return None
@@ -119,7 +126,7 @@ class _Search:
         self.columns = np.concatenate([steps, border], axis=1)  # (T, columns of a window), < 0 before the first step
 
     def proof(self) -> ConflictProof | None:
-        """Return the proof, or None if all constraints hold nearby or violations can decrease."""
+        """Return the proof that constraints conflict near the path; None if all hold or violations can decrease."""
         point, rows = self.point, self.rows(self.point)
         damping, growth, extent = 1e-3, 2.0, 1.0 + self._range(point)
         values: list[float] = []
@@ -156,9 +163,9 @@ class _Search:
         )
 
     def _range(self, point: Mapping[str, Array]) -> float:
-        """Return the largest distance of a coordinate from its value in the first configuration of the result.
+        """Return the largest distance of a coordinate from its value in the path's first configuration, in its unit.
 
-        It is taken over ``point`` and the path of the result, in the units of unknowns.
+        The maximum is taken over the steps of the original path and of ``point``.
         """
         robot, q = self.prepared.problem.robot, point["q"]
         away = robot.difference(self.point["q"][:1], np.concatenate([self.point["q"], q])) / self.program.units

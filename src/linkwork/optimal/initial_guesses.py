@@ -31,9 +31,9 @@ def resting_guess(robot: Any, q: np.ndarray, count: int) -> np.ndarray:
 
 
 def guesses(problem: Any, first: np.ndarray, ends: np.ndarray, started: bool) -> np.ndarray:
-    """Return initial guesses (..., 1 + others, T, nq): the path ``first``, and smooth paths to each of the ``ends``.
+    """Return n initial guesses for each problem (..., n, T, nq): the path ``first``, and smooth paths to the ``ends``.
 
-    The smooth paths lead from the first configuration of ``first`` to the configurations ``ends`` (others, nq).
+    The smooth paths lead from the first configuration of ``first`` to the configurations ``ends`` (n − 1, nq).
     """
     robot, T, count = problem.robot, problem.num_steps, 1 + len(ends)
     paths = np.repeat(first[..., None, :, :], count, axis=-3)
@@ -47,16 +47,19 @@ def guesses(problem: Any, first: np.ndarray, ends: np.ndarray, started: bool) ->
 
 
 def best_entries(x: np.ndarray, best: np.ndarray) -> np.ndarray:
-    """Return, for each problem, the entry of the best guess; ``best`` are the indices along the last batch axis."""
+    """Return the entries of ``x`` that belong to the best guess of each problem.
+
+    ``best`` has the index of that guess for each problem. The axis of guesses follows the axes of ``best`` in x.
+    """
     index = best[(..., *[None] * (x.ndim - best.ndim))]
     return np.asarray(np.take_along_axis(x, index, axis=best.ndim).squeeze(axis=best.ndim))
 
 
 def stop_inferior(scalars: np.ndarray, iterations: int) -> np.ndarray:
-    """Return the scalars of searches (..., guesses, scalars), with inferior searches stopped.
+    """Return the states of searches (..., guesses, scalars), in which the status of inferior searches is "stopped".
 
     Once a guess of a problem is solved, another guess continues while its merit is lower than that of the best solved
-    guess, for at most twice the iterations of the first solved guess.  So the outcome depends only on the problem
+    guess, for at most twice the iterations of the first solved guess. So the outcome depends only on the problem
     itself.
     """
     status = scalars[..., _STATUS]

@@ -64,7 +64,7 @@ def solve_by_ipopt(
 
 
 def _with_parameter_values(program: PathProgram, arrays: Mapping[str, Array]) -> PathProgram:
-    """Return the program with the call's values of the robot's parameters as constants."""
+    """Return the program with the robot's parameters fixed at the values that the call passes in ``arrays``."""
     if not program.robot_parameters:
         return program
     values = {p: arrays[name].tolist() for p, name in inputs_of(program.robot_parameters).items()}
@@ -126,7 +126,7 @@ class NonlinearPath:
     """Nonlinear program of a trajectory problem, for IPOPT."""
 
     def __init__(self, casadi: Any, program: PathProgram, counts: Array, options: Mapping[str, Any]) -> None:
-        """Build the program; ``counts`` (T, E) is True where a term applies."""
+        """Build the nonlinear program; ``counts`` (T, terms) is True for the steps at which a term applies."""
         self.program, self.counts = program, counts
         tree, T = program.tree, program.steps
         functions = [_function(program, term) for term in program.terms]
@@ -260,7 +260,10 @@ def _finite(x: Any) -> Array:
 
 
 def _function(program: PathProgram, term: PathTerm) -> Any:
-    """Return a term's values as a CasADi function of (configurations, variables, parameters, clock, target)."""
+    """Return a term's values as a CasADi function of (configurations, variables, parameters, times, target).
+
+    The times are the entry of `PathProgram.clocks` for the step.
+    """
     deep = program.depth + 1
 
     def values(Q: Any, U: Any, P: Any, clock: Any, target: Any) -> Any:

@@ -42,7 +42,7 @@ def target_sizes(program: PathProgram) -> dict[int, int]:
 
 
 def shapes_of(program: PathProgram) -> dict[str, tuple[int, ...]]:
-    """Return names and shapes of the kernel's inputs, without the state, in order."""
+    """Return the shapes of the kernel's inputs by name, in their order, except the state of the search."""
     T, free = program.steps, program.durations
     shapes: dict[str, tuple[int, ...]] = {}
     if program.started and program.depth:

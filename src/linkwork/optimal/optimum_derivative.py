@@ -125,7 +125,10 @@ def optima(result: Any) -> np.ndarray:
 
 
 def value_of_call(program: PathProgram, inputs: Mapping[str, np.ndarray], parameter: Parameter) -> np.ndarray:
-    """Return the value of a robot's parameter in a call, flattened to (..., size)."""
+    """Return the value of a robot's parameter in a call, flattened to (..., size).
+
+    It is the value that the call passes in ``inputs``, or else the robot's own.
+    """
     ports = inputs_of(program.robot_parameters)
     if parameter in ports:
         return inputs[ports[parameter]]
@@ -164,9 +167,9 @@ def named_parameter(prepared: Any, by: str) -> Parameter | None:
 
 
 def parameter_of_call(tree: Tree, value: tuple[Parameter, ...], parameter: Parameter) -> Parameter:
-    """Return the parameter of the call that has the same name, or ``parameter`` if there is none.
+    """Return that parameter of the call (``value``) that has the same name, or else ``parameter`` itself.
 
-    ``value`` are the parameters of the call.  Raises ValueError for a part of another parameter of the call.
+    Raises ValueError if ``parameter`` is only a part of a parameter of the call.
     """
     known = {str(p): p for p in value}
     if str(parameter) in known:
@@ -247,10 +250,10 @@ def _slopes(prepared: Any, by: str, parameter: Parameter | None) -> Kernel:
 
 
 def by_all_steps(x: np.ndarray, of_steps: Sequence[int], steps: tuple[int, ...]) -> np.ndarray:
-    """Return derivatives in the targets of all ``steps``, (len(of_steps), ..., len(steps) · n).
+    """Return derivatives with respect to the targets of all ``steps``, from those in each step's own target.
 
-    ``x`` (len(of_steps), ..., n) has, for each step of ``of_steps``, the derivative with respect to the n values of
-    this step's target.  Derivatives with respect to the targets of other steps are zero.
+    ``x`` (k, ..., n) has the derivative for each of the k steps ``of_steps``. The result (k, ..., len(steps) · n) has
+    zeros for the targets of other steps.
     """
     if not steps:
         return x
@@ -262,7 +265,10 @@ def by_all_steps(x: np.ndarray, of_steps: Sequence[int], steps: tuple[int, ...])
 
 
 def _columns(slopes: dict[str, Any], steps: tuple[int, ...]) -> int:
-    """Return the number of columns of the derivative: n, or n for each of ``steps``."""
+    """Return the number of columns of the derivative: n values of an input, or n for each of ``steps``.
+
+    n is the last dimension of the arrays in ``slopes``.
+    """
     each: int = next(iter(slopes.values())).shape[-1]
     return each * (len(steps) or 1)
 

@@ -161,7 +161,7 @@ class PreparedProblem:
 
     @property
     def _clock(self) -> tuple[np.ndarray, np.ndarray]:
-        """Return the time steps τ [s] without free durations, and the derivatives of τ in the free durations."""
+        """Return the time steps τ (T,) [s] for free durations of zero, and the derivatives of τ in these durations."""
         problem, T = self.problem, self.program.steps
         free = self.program.durations
         base, rates, column = np.zeros(T), np.zeros((T, free)), 0
@@ -221,7 +221,7 @@ class PreparedProblem:
         return state
 
     def beyond(self, k: int, values: np.ndarray) -> np.ndarray:
-        """Return the signed violation of a term's values (..., rows); 0 where a constraint is satisfied."""
+        """Return the signed violation (..., components) of the values of term k; 0 where a constraint is satisfied."""
         term, rows = self.program.terms[k], self.program.rows_of[k]
         if term.bounded:
             result: np.ndarray = values - np.clip(values, self.constants["lower"][rows], self.constants["upper"][rows])
@@ -229,7 +229,7 @@ class PreparedProblem:
         return values if term.kind == "equality" else values.clip(0.0)
 
     def ends(self, count: int, seed: int) -> np.ndarray:
-        """Return the final configurations of further guesses (count, nq), drawn once per seed."""
+        """Return random configurations (count, nq), to which further guesses lead; equal for equal seeds."""
         known = self._drawn.get((count, seed))
         if known is None:
             self._drawn.clear()

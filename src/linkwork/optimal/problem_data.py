@@ -21,7 +21,7 @@ __all__ = ["ProblemData", "bind_feature"]
 
 
 class ProblemData:
-    """Data of a `TrajectoryProblem`: its immutable fields, the programs for kernels, and the binding of features."""
+    """Data of a `TrajectoryProblem`: its immutable fields, the programs for its kernels, and binding of features."""
 
     robot: Any
     num_steps: int
@@ -88,7 +88,7 @@ class ProblemData:
         return bound
 
     def _limits_left_out(self) -> list[str]:
-        """Return the arguments of `add_limits` for limits of the robot that the problem does not have."""
+        """Return the names of limits (arguments of `add_limits`) that the robot has but the problem does not impose."""
         known = {type(term.feature) for term in self.terms}
         left = [(kind, argument) for kind, argument in LIMITS.items() if kind not in known]
         return [argument for kind, argument in left if self._bound("add_limits", kind(), empty=True).component_names]
@@ -96,10 +96,10 @@ class ProblemData:
     def _program(
         self, started: bool, moves_at_start: bool = False, robot_parameters: tuple[Parameter, ...] = ()
     ) -> PathProgram:
-        """Return the program of a kernel: the problem without values.
+        """Return the structure of the problem, without numerical values, for which kernels are compiled.
 
         ``started`` is True for a path with a start, and ``moves_at_start`` for a path with an initial velocity and free
-        durations.  ``robot_parameters`` are inputs of each call.
+        durations. ``robot_parameters`` are inputs of each call.
         """
         key = (started, moves_at_start, robot_parameters)
         if key not in self._programs:
@@ -170,7 +170,10 @@ def bind_feature(
 
 
 class _LazyWindow:
-    """Window of symbols that is built only when a feature reads more of it than the robot; most do not."""
+    """Window of symbols that is built only if a feature reads more of it than the robot.
+
+    Most features read only the robot when they are bound.
+    """
 
     def __init__(self, tree: Tree, make: Callable[[], PathWindow]) -> None:
         self.tree, self._make = tree, make

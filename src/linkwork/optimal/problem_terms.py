@@ -198,7 +198,7 @@ def _bounds(
 ) -> tuple[Array, Array] | tuple[None, None]:
     """Return the lower and upper bounds by component, or two None if there are none.
 
-    The bounds are the arguments, or else the ranges of a task.
+    The bounds are the arguments ``lower`` and ``upper``, or else the ranges of an IK task.
     """
     rows = feature.component_names
     if lower is not None or upper is not None:
@@ -284,9 +284,9 @@ def _as_feature(caller: str, value: Any, order: int | None, name: str | None) ->
 
 
 def _weighted_scales(caller: str, kind: str, feature: Feature, scale: Array) -> Array:
-    """Return the scales by component, multiplied by the weights of a task.
+    """Return the scales by component, multiplied by the weights of an IK task; for other features unchanged.
 
-    Raises ValueError for weights and ranges without effect.
+    Raises ValueError if weights or ranges of the task would have no effect.
     """
     if not isinstance(feature, TaskFeature):
         return scale
@@ -306,7 +306,7 @@ def _weighted_scales(caller: str, kind: str, feature: Feature, scale: Array) -> 
 
 
 def _ranges_of(feature: Feature) -> tuple[tuple[float, float], ...]:
-    """Return the range of a task's errors by component: (0, 0) without a range."""
+    """Return the permitted range (lower, upper) of each component: that of an IK task's errors, else (0, 0)."""
     task = getattr(feature, "task", None)
     if task is None or feature.depth:
         return ((0.0, 0.0),) * len(feature.component_names)
@@ -331,7 +331,7 @@ def default_target(robot: Any, feature: Any) -> Array:
 
 
 def first_target(robot: Any, term: ProblemTerm) -> Any:
-    """Return the target of a term at its first step: the term's, else the default; () without a target."""
+    """Return the target of a term at its first step, or a default target; () for a feature without a target."""
     shape = target_shape(robot.tree, term.feature)
     if shape is None:
         return ()
@@ -358,7 +358,7 @@ def read_target(tree: Tree, caller: str, feature: Feature, value: Any, batch: bo
 
 
 def _has_core(x: Array, shape: Sequence[int]) -> bool:
-    """Return True if the last axes of an array have this shape."""
+    """Return True if the last axes of the array x have the given shape."""
     return x.ndim >= len(shape) and x.shape[x.ndim - len(shape) :] == tuple(shape)
 
 

@@ -219,9 +219,10 @@ class OptimalResult(Result, metaclass=WithForeignNames):
         }
 
     def _by_feature(self, every: np.ndarray, alone: np.ndarray) -> dict[str, np.ndarray]:
-        """Split values of all steps (..., T, rows) and of single steps (..., rows) by feature.
+        """Split values into a dict by feature: (..., steps, components) at the steps where each feature applies.
 
-        The arrays of the result are (..., steps, components), at the steps where each feature applies.
+        ``every`` (..., T, components) are the values of features of all steps, and ``alone`` (..., components) those of
+        features of single steps.
         """
         result: dict[str, np.ndarray] = {}
         column = row = 0

@@ -74,7 +74,7 @@ def read_robot_parameters(caller: str, problem: Any, value: Any) -> dict[Paramet
 
 
 def own_robot_parameters(caller: str, problem: Any, value: Any) -> dict[Parameter, Array]:
-    """Return values by parameter, from a dict of values, or from names with the robot's own values."""
+    """Return values by parameter, from a dict of values, or from names, for which the robot's own values are used."""
     if value is None or isinstance(value, Mapping):
         return read_robot_parameters(caller, problem, value)
     tree = problem.robot.tree
@@ -109,9 +109,9 @@ def updated_parameters(
 def parameters_with_batch_axis(
     caller: str, tree: Tree, values: Mapping[Parameter, Array], lead: tuple[int, ...]
 ) -> dict[Parameter, Array]:
-    """Return the values of each parameter with one batch axis, broadcast to the environments ``lead``.
+    """Return parameter values (n, *shape), broadcast to a batch with the axes ``lead``, flattened to one axis n.
 
-    Values without leading axes (*shape,) do not change.  Raises ValueError for other leading axes.
+    Values without leading axes (*shape,) do not change. Raises ValueError for other leading axes.
     """
     result = {}
     for p, x in values.items():
@@ -120,11 +120,9 @@ def parameters_with_batch_axis(
 
 
 def with_batch_axis(label: str, x: Array, shape: tuple[int, ...], lead: tuple[int, ...]) -> Array:
-    """Return a parameter's values with one batch axis (n, *shape), broadcast to the environments ``lead``.
+    """Return a parameter's values (n, *shape), broadcast to a batch with the axes ``lead``, flattened to one axis n.
 
-    Values (*shape,) without leading axes do not change.
-
-    Raises ValueError for other leading axes.
+    Values (*shape,) without leading axes do not change. Raises ValueError for other leading axes.
     """
     if x.ndim == len(shape):
         return x
@@ -136,7 +134,7 @@ def with_batch_axis(label: str, x: Array, shape: tuple[int, ...], lead: tuple[in
 
 
 def parameter_axes(tree: Tree, values: Mapping[Parameter, Array]) -> dict[str, tuple[int, ...]]:
-    """Return the leading axes of each parameter's values, by label."""
+    """Return the leading axes, before those of the parameter's own shape, of each value, as a dict by name."""
     return {f"parameters: {p}": x.shape[: x.ndim - len(p.shape(tree))] for p, x in values.items()}
 
 
@@ -195,17 +193,17 @@ def robot_of_inputs(robot: Any, parameters: tuple[Parameter, ...], inputs: Mappi
 
 
 def per_step_parameters(tree: Tree, values: Mapping[Parameter, Array]) -> dict[Parameter, Array]:
-    """Return parameter values (..., 1, *shape): with an additional axis that broadcasts over time steps."""
+    """Return parameter values with an additional axis, (..., 1, *shape), which broadcasts over time steps."""
     return {p: np.expand_dims(x, x.ndim - len(p.shape(tree))) for p, x in values.items()}
 
 
 def forces_of_motion(
     robot: Any, values: Mapping[Parameter, Array], q: Array, v: Array, a: Array, after: Array | None, passive: bool
 ) -> Array:
-    """Return joint forces (..., T, nv) of motions (..., T, n) by inverse dynamics, without constraint forces.
+    """Return joint forces (..., T, nv) of motions by inverse dynamics, without constraint forces.
 
-    ``values`` of the robot's parameters are (..., *shape) each.  Damping and friction are evaluated at the velocities
-    ``after``.
+    q is (..., T, nq), v and a are (..., T, nv). ``values`` of the robot's parameters are (..., *shape) each. Damping
+    and friction are evaluated at the velocities ``after``, those at the ends of steps.
     """
     return forces_of_states(robot, per_step_parameters(robot.tree, values), q, v, a, after, passive=passive)
 
@@ -220,10 +218,10 @@ def forces_of_states(
     *,
     passive: bool,
 ) -> Array:
-    """Return joint forces (..., nv) of states (..., n) by inverse dynamics, without constraint forces.
+    """Return joint forces (..., nv) of states by inverse dynamics, without constraint forces.
 
-    ``values`` of the robot's parameters are (..., *shape) each.  Damping and friction are evaluated at the velocities
-    ``after``, if passed, else at v.
+    q is (..., nq), v and a are (..., nv). ``values`` of the robot's parameters are (..., *shape) each. Damping and
+    friction are evaluated at the velocities ``after``, if passed, else at v.
     """
     free = _FREE.get(robot, robot.without_constraints) if robot.tree.constraints else robot
     if not values and after is None:
@@ -250,10 +248,10 @@ def _forces_kernel(robot: Any, parameters: tuple[Parameter, ...], passive: bool)
 def motor_indices(
     caller: str, robot: Any, actuated: Any, argument: str = "actuated", idle: Collection[int] = ()
 ) -> tuple[int, ...]:
-    """Return the indices in v of the joints with motors; default: all except a free base and ``idle`` joints.
+    """Return the indices in v of the joints with motors, named by ``actuated``.
 
-    ``argument`` is the name of the argument ``actuated`` in messages.  Raises ValueError if no joint has a motor, and
-    UnknownNameError.
+    The default is all joints except a free base and ``idle`` joints. ``argument`` is the name of the argument in
+    messages. Raises ValueError if no joint has a motor, and UnknownNameError.
     """
     tree = robot.tree
     if actuated is None:

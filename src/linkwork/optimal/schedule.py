@@ -1,4 +1,4 @@
-"""Phases of a problem moved to other steps, without compilation, because schedules are inputs of kernels."""
+"""Phases of a problem moved to other steps without compilation: the steps of terms are inputs of kernels."""
 
 from __future__ import annotations
 
@@ -30,11 +30,10 @@ class Schedule(NamedTuple):
 def rescheduled(
     caller: str, problem: Any, contacts: ContactPhases | None, phases: Mapping[str, Any], lead: tuple[int, ...]
 ) -> Schedule:
-    """Return the schedule of a problem with some of its phases moved to other steps.
+    """Return at which steps terms and contacts are active if some phases of a problem are moved to other steps.
 
     ``phases`` is a dict from the name of a phase to its steps: (first step, step after the last), None for no step, or
-    booleans by step (..., T).  The leading axes of such booleans broadcast to ``lead``; the result has one batch axis.
-
+    booleans by step (..., T). The leading axes of such booleans broadcast to ``lead``; the result has one batch axis.
     Raises ValueError, and UnknownNameError for an unknown phase.
     """
     known, T = problem.phases, problem.num_steps

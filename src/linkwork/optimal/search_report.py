@@ -136,9 +136,10 @@ def resolution(q: np.ndarray) -> np.ndarray:
 
 
 def resolved(q: np.ndarray, scalars: np.ndarray, step: float) -> np.ndarray:
-    """Return the scalars of a search; the status is not "solved" if a path is not resolved to ``step`` [rad, m].
+    """Return the states ``scalars`` of searches; paths that float rounding cannot resolve to ``step`` are not "solved".
 
-    The status becomes that of a violated constraint.  The resolution is the distance between floating-point numbers.
+    Their status becomes that of a violated constraint. The resolution of a path is the distance between floating-point
+    numbers of the size of its largest coordinate [rad, m].
     """
     status = SEARCH_SCALARS.index("status")
     lost = (scalars[..., status] == SOLVED) & (resolution(q) > step)
@@ -232,11 +233,11 @@ _LASTING = 0.9  # smallest ratio of successive decreases of the cost, 1 for a lo
 
 
 def falls_without_bound(result: Any, flat_index: int) -> bool:
-    """Return True if one entry of a batch seems to have no lower bound of its cost within its constraints.
+    """Return True if the cost of one problem of a batch seems to have no lower bound within its constraints.
 
-    The result is True if the lowest cost decreases from each length to the next by no less than before, without a
-    violated constraint.  The directions begin at the entry's path, or if this path has diverged, at a path that rests
-    at the start.
+    The cost is evaluated along directions at growing lengths. The result is True if the lowest cost decreases from each
+    length to the next by no less than before, without a violated constraint. The directions begin at the problem's
+    path, or if this path has diverged, at a path that rests at the start.
     """
     prepared, program, robot = result._prepared, result._prepared.program, result.problem.robot
     if not any(term.kind == "cost" for term in program.terms):

@@ -209,7 +209,10 @@ def solve_by_path(
 
 
 def _resumed(result: OptimalResult, scalars: np.ndarray, max_iterations: int) -> np.ndarray:
-    """Return the scalars of searches; a search that stopped as unbounded continues if its cost has a lower bound."""
+    """Return the states ``scalars`` of searches, in which wrongly stopped searches run again.
+
+    A search that stopped because its cost seemed unbounded runs again if the cost has a lower bound.
+    """
     rows = scalars.reshape(-1, scalars.shape[-1])
     endless = (rows[:, _STATUS] == UNBOUNDED) & (rows[:, SEARCH_SCALARS.index("iterations")] < max_iterations)
     going = [k for k in np.flatnonzero(endless) if not result._falls(int(k))]
@@ -241,7 +244,7 @@ def warn_of_free_bodies(problem: Any) -> None:
 
 
 def _in_search_units(setup: PreparedProblem, state: dict[str, np.ndarray]) -> dict[str, np.ndarray]:
-    """Return a state with the costs and multipliers of the problem, in the units of a search."""
+    """Return the state of a search with costs and multipliers divided by the units that the search uses."""
     program, unit = setup.program, setup.cost_unit
     scalars = state["scalars"].copy()
     scalars[..., [SEARCH_SCALARS.index("cost"), SEARCH_SCALARS.index("merit")]] /= unit

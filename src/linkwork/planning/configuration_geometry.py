@@ -31,8 +31,9 @@ HALF_TURN = np.pi - 1e-6  # [rad] of rotations by more, rounding decides the dir
 class _SpaceData(NamedTuple):
     """Cached data of a planning space within the robot's own limits.
 
-    The data are the limits (nq,), the robot whose joints move straight, True if q is Euclidean, the periodic angles
-    without limits, and for each joint the indices in v of its rotation if this takes the shorter direction.
+    The data are the limits (nq,), the robot whose joints move straight, and True if q is Euclidean. Further data are
+    the periodic angles without limits, and the indices in v of rotations that take the shorter direction, for each such
+    joint.
     """
 
     lower: np.ndarray
@@ -92,14 +93,14 @@ class ConfigurationGeometry:
         self.turns = bool(self._turning_q.any())
 
     def difference(self, q0: np.ndarray, q1: np.ndarray) -> np.ndarray:
-        """Return the difference q1 ⊖ q0 (..., nv), for periodic angles without limits in the shorter direction."""
+        """Return the difference q1 ⊖ q0 (..., nv); periodic angles without limits take the shorter direction."""
         phi = self.along(q0, q1)
         if self.turns:
             phi[..., self.turning] -= 2.0 * np.pi * revolutions(phi[..., self.turning])
         return phi
 
     def along(self, q0: np.ndarray, q1: np.ndarray) -> np.ndarray:
-        """Return the difference q1 ⊖ q0 (..., nv) of successive points of a continuous path, with full revolutions."""
+        """Return the difference q1 ⊖ q0 (..., nv) with full revolutions, as between points of a continuous path."""
         result: np.ndarray = q1 - q0 if self.is_plain else self.straight.difference(q0, q1)
         return result
 
@@ -115,7 +116,7 @@ class ConfigurationGeometry:
         return result
 
     def between(self, rows: np.ndarray, q: np.ndarray) -> np.ndarray:
-        """Return the squared lengths (b, n) of the differences from each of q (b, nq) to each of ``rows`` (n, nq)."""
+        """Return the squared lengths (b, n) of the differences between q (b, nq) and ``rows`` (n, nq), each to each."""
         if self.is_plain and not self.turns:
             a, b = (rows, q) if self._even else (rows * self.weights, q * self.weights)
             result: np.ndarray = b @ a.T
@@ -131,7 +132,7 @@ class ConfigurationGeometry:
         return np.concatenate(blocks, axis=1)
 
     def looks(self, phi: np.ndarray, spacing: float) -> np.ndarray:
-        """Return the number of configurations (n,) to check on segments φ (n, nv), at most ``spacing`` apart.
+        """Return the number of configurations (n,) to be checked on segments φ (n, nv), at most ``spacing`` apart.
 
         The number is reduced for segments so long, or so many, that memory would not hold all configurations.
         """
@@ -157,9 +158,10 @@ class ConfigurationGeometry:
         return result
 
     def rotation(self, phi: np.ndarray, *, angles: bool = True) -> np.ndarray:
-        """Return the largest rotation [rad] (...) of a difference (..., nv) that takes the shorter direction.
+        """Return the largest rotation angle [rad] (...) in differences φ (..., nv) that take the shorter direction.
 
-        Rotations are those of joints without angles as coordinates, and with ``angles`` also those of periodic angles.
+        Counted are the rotations of spherical, floating and similar joints, and with ``angles`` also those of periodic
+        angles.
         """
         result: np.ndarray = np.zeros(phi.shape[:-1])
         if angles and self.turns:
@@ -169,10 +171,11 @@ class ConfigurationGeometry:
         return result
 
     def straight_parts(self, q0: np.ndarray, q1: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        """Return the straight motions along edges (n, nq): index of the edge, begin and end, in order along each edge.
+        """Return the straight motions that edges from q0 to q1 (n, nq) consist of: edge index, begin and end of each.
 
-        Angles go from begin to end, with revolutions added to the end.  An edge that is half a revolution of a joint
-        without angles as coordinates has two parts, because rounding would decide its direction.
+        The motions are in order along each edge. Angles go from begin to end, with revolutions added to the end. An
+        edge has two parts if it turns a spherical, floating or similar joint by half a revolution, because rounding
+        would decide its direction.
         """
         edge = np.arange(len(q0))
         if self._rotations:
@@ -237,9 +240,10 @@ class ConfigurationGeometry:
         return [np.flatnonzero(rests & (followers <= count)) for count in (tree.nq, 1, 0)]
 
     def with_idle_joints(self, q: np.ndarray, q_init: np.ndarray, frames: Iterable[str]) -> np.ndarray:
-        """Return configurations q (n, nq); joints that move none of the frames have positions of ``q_init`` (nq,).
+        """Return configurations q (n, nq) in which joints that move no frame have their positions in ``q_init``.
 
-        A joint of a loop moves a frame if another joint of the loop does. Equal configurations are returned once.
+        ``frames`` are the names of the frames. A joint of a loop moves a frame if another joint of the loop does. Equal
+        configurations are returned once.
         """
         robot, tree = self.robot, self.robot.tree
         moving = np.zeros(tree.nv, dtype=bool)
@@ -265,7 +269,11 @@ class ConfigurationGeometry:
         return [(body, tree.q_slices[i], tree.v_slices[i]) for i, body in tree.stacked()]
 
     def _rotating_coordinates(self, counted: frozenset[str]) -> tuple[PeriodicCoordinates, list[np.ndarray]]:
-        """Return the periodic angles without limits, and each joint's rotation that takes the shorter direction."""
+        """Return the periodic angles without limits, and the rotations of joints that take the shorter direction.
+
+        The rotations are indices in v, for each joint whose rotation has no angle as coordinate. Angles of joints in
+        ``counted`` are not periodic.
+        """
         periodic = periodic_coordinates(self.straight.tree, counted)
         in_v, in_q = (mask.copy() for mask in periodic)
         in_v[periodic.in_v] = in_q[periodic.in_q] = (np.isneginf(self.lower) & np.isposinf(self.upper))[periodic.in_q]

@@ -32,7 +32,7 @@ _PROJECTIONS = 4  # of the best configurations of a draw onto the region, if non
 
 @dataclass(frozen=True)
 class GoalSpec:
-    """One goal of a query: a configuration, or a set of poses or positions of frames; any of them may be reached."""
+    """One goal of a query: a configuration, or a set of poses or positions of frames, of which any may be reached."""
 
     label: str
     q: np.ndarray | None = None
@@ -41,7 +41,7 @@ class GoalSpec:
     region: PoseRegion | None = None  # from which the poses are drawn
 
     def most_solutions(self, of_pose: int) -> int:
-        """Return the largest number of configurations of this goal, if a single pose has at most ``of_pose``."""
+        """Return the largest number of goal configurations of this goal, if a single pose has at most ``of_pose``."""
         if self.poses is None:
             return 1
         return max(of_pose, *(len(X) + (self.region is not None) for X in self.poses.values()))
@@ -155,9 +155,10 @@ def _shape(goal: Any) -> tuple[int | None, ...]:
 
 
 def _is_position(robot: Any, shape: tuple[int | None, ...], label: str) -> bool:
-    """Return True for the shape of one position or several.
+    """Return True if an array of this shape is one position of a frame, or several, rather than configurations.
 
-    For a robot with nq = 3 only a single goal is a position: several, and those among others, are configurations.
+    For a robot with nq = 3, only a single goal of shape (3,) is a position. Arrays of several goals, and goals in a
+    list with others, are configurations.
     """
     if robot.nq == 3:
         return shape == (3,) and label == "goal"
@@ -170,7 +171,7 @@ def _check_frame(robot: Any, name: Any) -> None:
 
 
 def _poses(label: str, X: Any) -> np.ndarray:
-    """Return a pose (1, 4, 4), or a position (1, 3), after a check."""
+    """Return a checked pose (1, 4, 4), or a checked position (1, 3) [m].  Raises ValueError."""
     if _shape(X) == (3,):
         return checked_array(X, f"plan: {label}: expected a position, three numbers [m]", (3,))[None]
     return np.array(checked_pose(X, f"plan: {label}").elements(), dtype=float).reshape(1, 4, 4)

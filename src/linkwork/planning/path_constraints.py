@@ -145,7 +145,7 @@ def _read_constraints(caller: str, robot: Any, keep: Any) -> list[Any]:
 
 
 def _check(caller: str, task: Task) -> None:
-    """Raise ValueError for a task that cannot be a path constraint."""
+    """Raise ValueError for an IK task that cannot be a path constraint: a soft task, or a task without a target."""
     if not task.hard:
         raise ValueError(f"{caller}: path_constraints: expected hard tasks, got soft task {task.name!r} with a weight")
     if task.target_of is not None and task.target is None:

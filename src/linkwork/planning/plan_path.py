@@ -119,7 +119,10 @@ def plan_path(
     history: list[CostSoFar] = []
 
     def improve(locked: PlanningSpace, path: np.ndarray, goals: np.ndarray) -> np.ndarray:
-        """Return a path (k, nq) no longer than ``path`` in a space that may have locked joints."""
+        """Return a path (k, nq) to any of the ``goals`` that is no longer than ``path``, by the optimal planner.
+
+        ``locked`` is the planning space, in which some joints may be locked.
+        """
         result, improvements = improve_path(
             locked,
             path,

@@ -33,9 +33,9 @@ class OutOfTimeError(Exception):
 
 
 class PlanningSpace(ConfigurationGeometry):
-    """Planning space of a robot in a scene: its configurations, samples, and checks of edges.
+    """Planning space of a robot in a scene: its configurations, samples, and collision checks of edges.
 
-    Planners use only the methods of this class, so other spaces are classes with the same methods.
+    Planners use only the methods of this class, so a class with the same methods can replace it.
     """
 
     has_time: Callable[[], bool] = staticmethod(lambda: True)  # returns True while a search has time left
@@ -77,11 +77,11 @@ class PlanningSpace(ConfigurationGeometry):
         return result
 
     def free_ends(self, q: np.ndarray) -> np.ndarray:
-        """Return a mask (n,) of the configurations (n, nq) at which edges may begin and end.
+        """Return a mask (n,) of the configurations (n, nq) at which edges may begin and end: those without collision.
 
-        Certified edges need a small distance in addition to the margin to be distinguished from a collision.  Edges of
-        length 0 show that most configurations are free.  Only the others need the check of configurations, whose code
-        many plans never use.
+        Certified edges need a small distance in addition to the margin to be distinguished from a collision. A check of
+        edges of length 0 shows that most configurations are free. Only the remaining ones need the check of
+        configurations, whose code many plans never use.
         """
         result = self._check_batch(q, q, np.zeros(len(q)))
         if result.all():
@@ -105,9 +105,10 @@ class PlanningSpace(ConfigurationGeometry):
         return result
 
     def edges_are_clear(self, q0: np.ndarray, q1: np.ndarray, more: np.ndarray) -> np.ndarray:
-        """Return a mask (n,) of the straight edges (n, nq) that are free with an additional margin.
+        """Return a mask (n,) of the straight edges (n, nq) that are collision-free with an additional margin.
 
-        ``more`` (n,) is the additional margin [m].  The edges are those of a continuous path.
+        ``more`` (n,) is the additional margin [m]. Differences of angles include full revolutions, as along a
+        continuous path.
         """
         return self._check_edges(q0, q1, more)
 
@@ -172,7 +173,10 @@ class PlanningSpace(ConfigurationGeometry):
         return result
 
     def _kernel_calls(self, function: str) -> list[tuple[Any, tuple[np.ndarray, ...]]]:
-        """Return, for each block of pairs, a kernel's call and its arguments after the configurations."""
+        """Return, for each block of shape pairs, a kernel and its arguments after the configurations.
+
+        ``function`` is the name of the collision check that the kernel computes.
+        """
         if self._edge is None:
             self._edge = {}
         result: list[tuple[Any, tuple[np.ndarray, ...]]] | None = self._edge.get(function)
@@ -181,9 +185,10 @@ class PlanningSpace(ConfigurationGeometry):
         return result
 
     def _edge_name(self, block: PairBlock) -> str:
-        """Return the name of the kernel that checks edges for a block of pairs.
+        """Return the name of the kernel that checks edges for a block of shape pairs.
 
-        Pairs that may not overlap have kernels without depths, other than those of `Robot.is_motion_free`.
+        If pairs may not overlap, the kernel needs no penetration depths; such kernels are separate from those of
+        `Robot.is_motion_free`.
         """
         name = f"is_motion_free {self.method}" if block.is_deep else f"is_motion_free {self.method} without depths"
         return name if block.each is None else f"{name} {EACH}"
@@ -250,7 +255,7 @@ class PlanningSpace(ConfigurationGeometry):
         return key in cached
 
     def _loops(self, function: str) -> tuple[dict[Any, Any], Any]:
-        """Return the table of search kernels that has those of the space, and the key of the one with this name."""
+        """Return the cache with the kernels of search loops of this space, and the key of the one with this name."""
         blocks = self.blocks
         key: Any = (function, self._deep, blocks[0].each is not None, tuple(self.turning.tolist()))
         if len(blocks) == 1:

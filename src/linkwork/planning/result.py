@@ -27,7 +27,7 @@ __all__ = ["CostSoFar", "PlanResult", "PlanTree"]
 
 
 class CostSoFar(NamedTuple):
-    """Length ``cost`` of the best path after some seconds and batches of samples (``iterations``)."""
+    """Length ``cost`` of the best path after ``seconds`` of search and ``iterations`` batches of samples."""
 
     seconds: float
     iterations: int

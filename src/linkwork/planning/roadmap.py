@@ -125,7 +125,7 @@ class Roadmap(Shown):
 
     @property
     def components(self) -> np.ndarray:
-        """Component of each node (n,), as the smallest index of a node in it; equal for connected nodes."""
+        """Connected component of each node (n,): the smallest index of a node that is connected with it."""
         return self._graph.components
 
     def __len__(self) -> int:

@@ -154,9 +154,9 @@ class RoadmapGraph:
 
     @property
     def components(self) -> np.ndarray:
-        """Component of each node (n,), as the smallest index of a node in it.
+        """Connected component of each node (n,): the smallest index of a node that is connected with it.
 
-        Components are connected by edges that are not known to be blocked.
+        Edges that are known to be blocked do not connect.
         """
         label = self._label
         if label is None:
@@ -197,9 +197,9 @@ class RoadmapGraph:
         return RoadmapPath(path[np.concatenate([[True], (path[1:] != path[:-1]).any(axis=1)])], "", checked)
 
     def _connect_all(self, ends: np.ndarray) -> tuple[dict[int, tuple[float, int]], int]:
-        """Return the nodes to which free edges lead from any of ``ends``, and the number of edges checked.
+        """Return the nodes to which free edges lead from configurations ``ends``, and the number of edges checked.
 
-        The nodes are a dict from each node to the length of its shortest edge and the index of this edge's end.
+        The first result maps each node to (length of its shortest edge, index in ``ends`` at which this edge begins).
         """
         result: dict[int, tuple[float, int]] = {}
         checked = 0
@@ -232,7 +232,8 @@ class RoadmapGraph:
     def _connect(self, q: np.ndarray) -> tuple[dict[int, float], int]:
         """Return the nearby nodes to which a free edge leads from q, and the number of edges checked.
 
-        The nodes are a dict from each node to its distance.
+        The first result maps each node to its distance from q. If no edge to the nearest nodes is free, more distant
+        nodes are tried.
         """
         space, before, k = self.space, 0, self.k(len(self.q))
         for times in _NEIGHBOUR_FACTORS:

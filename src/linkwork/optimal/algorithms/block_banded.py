@@ -1,8 +1,9 @@
 """Frontal elimination: block-banded symmetric equations with a border, one time step after the other.
 
-A window adds a dense matrix in the columns of its steps and of the border.  So only a *front* is stored: the matrix of
-the newest steps and the border.  The matrix of window t is added to the front.  Then step t − m, to which no later
-window adds, is eliminated from the front,
+The unknowns are those of T time steps, and the border: unknowns of the whole path.  A window is a step with the m steps
+before it.  It adds a dense matrix in the columns of its steps and of the border.  So only a *front* is stored: the
+matrix of the newest steps and the border.  The matrix of window t is added to the front.  Then step t − m, to which no
+later window adds, is eliminated from the front,
 
     F = (F₁₁ Wᵀ; W F₂₂),    F₁₁ = L Lᵀ,    Y = L⁻¹ Wᵀ,    F₂₂ − Yᵀ Y is the next front.
 
@@ -46,9 +47,10 @@ MIN_PIVOT = 1e-15  # relative to the pivot before elimination
 
 
 class WindowShare(NamedTuple):
-    """Coefficients and right-hand sides that a window of steps adds to the equations.
+    """Coefficients and right-hand sides that a window, a step t with the steps before it, adds to the linear equations.
 
-    The columns are the unknowns of step t, of step t − 1, ..., then those of the border.
+    The columns are the unknowns of step t, of step t − 1, ..., then those of the border, the unknowns of the whole
+    path.
     """
 
     blocks: Mapping[tuple[int, int], Any]  # of the lower triangle
@@ -60,7 +62,8 @@ class WindowShare(NamedTuple):
 class Eliminated(NamedTuple):
     """Result of an elimination: the factors of each step, for back substitution, and the equations of the border.
 
-    The unknowns of all steps are eliminated.  The remaining equations contain only the unknowns of the border.
+    The border are the unknowns of the whole path, in contrast to those of a step. The unknowns of all steps are
+    eliminated, so the remaining equations contain only those of the border.
     """
 
     steps: Any  # a tuple of arrays (T + m, ...): L (1/diagonal) (triangle), Y (width, m·width + border), y (width)
@@ -82,14 +85,14 @@ def eliminate(
 ) -> Eliminated:
     """Return the factors of all steps' equations and the reduced border, by eliminating one step after the other.
 
-    The code of a step is unrolled.
+    The code of a step is unrolled. The border are the unknowns of the whole path; a window is a step with the ``depth``
+    steps before it.
 
-    ``width`` is the number of unknowns of a step, ``depth`` the number of earlier steps in a window, and
-    ``border_size`` the number of unknowns of the border.  ``added(input)`` returns the contribution of a window, with
-    empty ``rows``.  ``inputs`` have an entry for each of the ``windows``, then ``depth`` copies of the last entry,
-    which add zero. ``stored`` are further inputs of the windows, from `scan_storing`; with them ``added(input, row)``
-    is called.  ``floors`` (width) are added to the diagonal elements of a step.  In a trace, the factors are stored
-    for `substitute`.
+    ``width`` is the number of unknowns of a step, and ``border_size`` that of the border. ``added(input)`` returns the
+    contribution of a window, with empty ``rows``. ``inputs`` have an entry for each of the ``windows``, then ``depth``
+    copies of the last entry, which add zero. ``stored`` are further inputs of the windows, from `scan_storing`; with
+    them ``added(input, row)`` is called. ``floors`` (width) are added to the diagonal elements of a step. In a trace,
+    the factors are stored for `substitute`.
     """
     block, size = depth * width, depth * width + border_size  # columns of the front, without and with the border
     triangle = [(i, j) for i in range(size) for j in range(i + 1)]
@@ -153,7 +156,10 @@ def eliminate(
 
 
 def _swept(step: Callable[[Any, Any], Any], started: Any, stored: Any, inputs: Any) -> tuple[Any, Any]:
-    """Return the last state and the stored outputs of a scan over ``inputs``, and over rows of ``stored`` if any."""
+    """Scan ``step`` over ``inputs``, and over rows of ``stored`` if any; return the last state and the stored outputs.
+
+    ``started`` is the initial state.
+    """
 
     def swept(state: Any, row: Any) -> tuple[Any, Any]:
         state, outputs = step(state, (None, row) if stored is None else row)
@@ -196,9 +202,9 @@ def _forward_substitution(L: Sequence[Scalars], b: Scalars) -> list[Any]:
 
 
 def solve_border(border: Sequence[Scalars], b: Scalars) -> tuple[list[Any], Any]:
-    """Return the solution of the border's equations, and True if their matrix is positive definite.
+    """Return the solution x of a symmetric system for the border, and True if its matrix is positive definite.
 
-    ``border`` is the lower triangle by row, ``b`` the right-hand side.
+    The border are the unknowns of the whole path. ``border`` is the lower triangle by row, ``b`` the right-hand side.
     """
     L, is_regular = _cholesky(border, 0.0)
     x = _forward_substitution(L, b)
@@ -208,7 +214,10 @@ def solve_border(border: Sequence[Scalars], b: Scalars) -> tuple[list[Any], Any]
 
 
 def substitute(width: int, depth: int, factors: Eliminated, border: Scalars) -> Any:
-    """Return the unknowns of all T steps (T, width) by back substitution; ``border`` are the border's unknowns."""
+    """Return the unknowns of all T steps (T, width), by back substitution with the factors of `eliminate`.
+
+    ``border`` are the known values of the border, the unknowns of the whole path.
+    """
     block = depth * width
 
     def step(later: Any, window: Any) -> tuple[Any, Any]:
@@ -294,9 +303,9 @@ def eliminate_wide(
 
 
 def substitute_wide(width: int, depth: int, factors: Eliminated, border: Any) -> Any:
-    """Return the unknowns of all T steps (T, width) by back substitution with the factors of `eliminate_wide`.
+    """Return the unknowns of all T steps (T, width), by back substitution with the factors of `eliminate_wide`.
 
-    ``border`` are the unknowns of the border.
+    ``border`` are the known values of the border, the unknowns of the whole path.
     """
     block = depth * width
     indices = np.arange(width, dtype=float)

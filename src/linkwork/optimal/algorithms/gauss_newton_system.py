@@ -32,7 +32,10 @@ LONGEST = 12  # columns of a row whose products are unrolled, for steps with man
 
 
 class PathShares(NamedTuple):
-    """Merit, cost, violations, residuals and next multipliers of the terms of a problem on a path."""
+    """Sums over a path's terms: merit and cost; for each constraint, its violation, residual and next multipliers.
+
+    The merit is the augmented Lagrangian.
+    """
 
     merit: Any
     cost: Any
@@ -49,7 +52,10 @@ class PathSweeps(PathSteps):
     # -- values
 
     def shares(self, point: PathPoint, duals: Duals) -> PathShares:
-        """Return merit, cost, violations and next multipliers of all terms on a path; derivatives are not computed."""
+        """Return merit, cost, violations and next multipliers of a path's terms, without derivatives.
+
+        The merit is the augmented Lagrangian; the current multipliers are ``duals``.
+        """
         program = self.program
         at = {k: n for n, k in enumerate(program.hard)}
         merit: Any = 0.0
@@ -134,13 +140,15 @@ class PathSweeps(PathSteps):
     def equations(
         self, point: PathPoint, duals: Duals, damping: Any, floor: Any, curvature: Any
     ) -> tuple[Eliminated, Any, Any]:
-        """Return the factors of H d = −g after elimination of all steps, the merit, and a number of components.
+        """Return the factors of the Newton equations H d = −g, the merit, and the number of active components.
 
-        H is the Gauss–Newton matrix of the merit, g its gradient, and d the step of all unknowns. H's diagonal is
-        multiplied by 1 + ``damping``, and ``floor`` is added to it, for unknowns in their units. Second derivatives of
-        terms of single steps, multiplied by ``curvature`` (0 to 1), are added to H; in a program of second order,
-        second derivatives of terms of all steps are added, too. The number is that of the active components: a
-        component of an inequality or of a bounded term is active if it is at a bound or beyond it.
+        H is the Gauss–Newton matrix of the merit, g its gradient, and d the step of all unknowns. The factors result
+        from the elimination of all steps. H's diagonal is multiplied by 1 + ``damping``, and ``floor`` is added to it,
+        for unknowns in their units.
+
+        Second derivatives of terms of single steps, multiplied by ``curvature`` (0 to 1), are added to H. In a program
+        of second order, second derivatives of terms of all steps are added, too. A component of an inequality or of a
+        bounded term is active if it is at a bound or beyond it.
         """
         program = self.program
         size = (program.depth + 1) * program.width
@@ -222,10 +230,10 @@ class PathSweeps(PathSteps):
         return method(self.program.width, self.program.depth, factors, border)
 
     def moved(self, point: PathPoint, direction: Any, border: Sequence[Any], share: Any) -> PathPoint:
-        """Return the path after a step of ``share`` times the Newton direction.
+        """Return the path after the fraction ``share`` of a Newton step.
 
-        ``direction`` (T, width) is the Newton direction of the steps, and ``border`` that of the path's parameters.
-        Configurations stay on their manifolds.
+        ``direction`` (T, width) is the Newton step of the unknowns of each time step, and ``border`` that of the path's
+        parameters. Configurations stay on their manifolds.
         """
         program = self.program
         nv = program.tree.nv
@@ -245,10 +253,10 @@ class PathSweeps(PathSteps):
         return PathPoint(path["q"], path["u"] if program.extra else point.u, array(p))
 
     def with_new_multipliers(self, duals: Duals, everywhere: Any, alone: Any, new: Sequence[Any]) -> tuple[Any, Any]:
-        """Return the multipliers ``duals``, with new ones for selected constraints.
+        """Return the multipliers ``duals``, replaced by new multipliers for selected constraints.
 
-        ``everywhere`` and ``alone`` are the new multipliers.  ``new`` has a flag for each constraint: True where new
-        multipliers replace the old ones.
+        ``everywhere`` and ``alone`` are the new multipliers, of constraints of all steps and of single steps. ``new``
+        has a flag for each constraint: True where new multipliers replace the old ones.
         """
         program = self.program
         new_of = dict(zip(program.hard, new, strict=True))

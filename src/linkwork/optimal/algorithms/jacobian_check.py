@@ -196,10 +196,10 @@ class WindowSample:
         return PathWindow(self.tree, path, steps, _TIME * step, variables, parameters, rates, self.contacts)
 
     def neighbours(self, depth: int) -> Iterator[tuple[int, str, int, Self, Self]]:
-        """Yield, for each column of a Jacobian, the two samples of its central difference.
+        """Yield the two samples of each central difference: one for each column of a feature's Jacobian.
 
-        Each entry is (steps back, name, column, increased sample, decreased sample), with −1 steps back for a
-        parameter.
+        Each entry is (steps back, name, column, increased sample, decreased sample). A parameter of the path has −1
+        steps back.
         """
         for back in range(depth + 1):
             for k, name in enumerate(velocities_of(self.tree)[0]):

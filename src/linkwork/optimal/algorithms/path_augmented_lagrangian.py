@@ -128,7 +128,7 @@ class _Trial(NamedTuple):
 
 
 def initial_search(point: PathPoint, duals: Duals, hard: int) -> PathSearch:
-    """Return the state of a search before its first step; ``hard`` is the number of constraints."""
+    """Return the state of a search before its first step; ``hard`` is the number of constraint terms."""
     far = array([1e300] * hard)
     scalars = 0.0, 0.0, 0.0, 1e300, 0.0, 0.0, 1.0, 0.0, 1.0, _NO_STEP
     return PathSearch(point, duals, far, far, _MIN_DAMPING, RUNNING, *scalars)
@@ -312,9 +312,11 @@ def _iteration(sweeps: PathSweeps, state: PathSearch, tolerances: Tolerances) ->
 def _bend(
     second_order: bool, state: PathSearch, positive: Any, stable: Any, length: Any, iterations: Any
 ) -> tuple[Any, Any, Any]:
-    """Return the next factors of second derivatives, ``bent`` and ``usable``, and ``straight`` (see `PathSearch`).
+    """Return three values of the next state: the factor of second derivatives, the last usable factor, and a delay.
 
-    ``stable`` is true if the last step, which has size ``length``, was not noticeably damped.
+    They are ``bent``, ``usable`` and ``straight`` of `PathSearch`; second derivatives are omitted until iteration
+    ``straight``. ``positive`` is true if the last matrix was positive definite. ``stable`` is true if the last step,
+    which has size ``length``, was not noticeably damped.
     """
     failed = and_(lt(0.0, state.bent), not_(positive))
     if not second_order:
@@ -334,7 +336,10 @@ def _chosen(condition: Any, new: Any, old: Any) -> Any:
 
 
 def _relative(sweeps: PathSweeps, border: Sequence[Any], p: Sequence[Any]) -> Any:
-    """Return the largest relative step |dp| / (|p| + small) of the path's parameters p; ``border`` is dp."""
+    """Return the largest relative change |dp| / (|p| + small) of the path's parameters p in a step.
+
+    ``border`` is dp; ``small`` is defined by `_small`.
+    """
     steps = zip(border, p, _small(sweeps), strict=True)
     return reduce(fmax, (fabs(step) / (fabs(x) + small) for step, x, small in steps), 0.0)
 
@@ -358,9 +363,10 @@ def _bounded(sweeps: PathSweeps, factors: Eliminated, p: Any) -> tuple[list[Any]
         A[k][k] = A[k][k] + fabs(factors.border_side[k]) / (0.5 * fabs(p[k]) + small) + _REGULARIZATION
 
     def rest(free: list[Any], step: list[Any]) -> tuple[list[Any], Any]:
-        """Return a further step of the free parameters, and True if their matrix is positive definite.
+        """Return a further step of those parameters that are not at a bound, after the step ``step``.
 
-        ``free`` has 1 for a free parameter and 0 for one at a bound.  ``step`` is the step so far.
+        ``free`` has 1 for such a parameter, and 0 for a parameter at a bound. The second result is True if the matrix
+        of the free parameters is positive definite.
         """
         masked = [
             [A[i][j] * free[i] * free[j] + (1.0 - free[i] if i == j else 0.0) for j in range(i + 1)]

@@ -41,7 +41,7 @@ class PathConditions:
 
     @property
     def size(self) -> int:
-        """Number of unknowns of a window: the unknowns of its steps, then the parameters of the path."""
+        """Number of unknowns of a window (a step with the earlier steps that features read), plus parameters."""
         program = self.sweeps.program
         return (program.depth + 1) * program.width + program.many
 
@@ -151,7 +151,10 @@ def _masked(request: TermRequest, x: Any) -> Any:
 
 
 def _gradient_factors(request: TermRequest, values: Sequence[Any]) -> list[Any]:
-    """Return, for each component, the factor of its gradient in the gradient of the Lagrangian."""
+    """Return ∂L/∂c for each component c of a term, by which its gradient enters the gradient of the Lagrangian L.
+
+    ``values`` are the components.
+    """
     factors = []
     for k, value in enumerate(values):
         weight = request.weight_of(k) * request.scales[k]
@@ -168,7 +171,7 @@ def _gradient_factors(request: TermRequest, values: Sequence[Any]) -> list[Any]:
 
 
 def _is_active(request: TermRequest, value: Any, k: int) -> Any:
-    """Return 1 if a component of a least-squares term contributes, and 0 if it is within its bounds."""
+    """Return 1 if component k of a least-squares term contributes, and 0 if its value is within its bounds."""
     if not request.term.bounded:
         return 1.0
     inside = lt(request.lower[k], value)

@@ -200,28 +200,34 @@ class PathProgram:
 
     @cached_property
     def hard(self) -> tuple[int, ...]:
-        """Indices of the terms that are constraints."""
+        """Indices of the terms that are constraints, not costs."""
         return tuple(k for k, term in enumerate(self.terms) if term.hard)
 
     @property
     def hard_names(self) -> tuple[str, ...]:
-        """Names of constraints."""
+        """Names of the terms that are constraints."""
         return tuple(self.terms[k].name for k in self.hard)
 
     @cached_property
     def partial_at_start(self) -> tuple[int, ...]:
-        """Indices of terms whose last components do not apply at the beginning of a path; empty with a start."""
+        """Indices of terms of which only the first components can be evaluated at the first steps of a path.
+
+        The other components need earlier steps. Empty for a path with a given start.
+        """
         if self.started:
             return ()
         return tuple(k for k, term in enumerate(self.terms) if 0 < term.feature.rows_without_past < term.count)
 
     def counted(self, k: int, t: int) -> int:
-        """Return the number of components of term k that apply at step t: always the first components."""
+        """Return the number of components of term k that can be evaluated at step t: always the first components."""
         term = self.terms[k]
         return term.feature.rows_without_past if k in self.partial_at_start and t < term.feature.depth else term.count
 
     def forces_of(self, terms: Sequence[int]) -> dict[int, slice]:
-        """Return the slice of each constraint in the multipliers of all ``terms``, by index of the term."""
+        """Return a dict from index of a constraint to its slice in the vector of multipliers of all ``terms``.
+
+        ``terms`` are indices; terms that are not constraints have no multipliers.
+        """
         slices, start = {}, 0
         for k in terms:
             if self.terms[k].hard:
@@ -273,12 +279,12 @@ class PathProgram:
         return ((2 if self.started else 3) * (self.depth + 1) + 1) * (1 + self.durations)
 
     def clocks(self, inputs: PathInputs) -> list[list[Any]]:
-        """Return, for each step, the gaps and time steps of its window, its time, and their derivatives.
+        """Return, for each step t, a list of times of its window, with derivatives with respect to free durations.
 
-        The list of step t begins with the gaps g_t, g_{t−1}, ... and the time steps τ_t, τ_{t−1}, ... of its window.
-        For a path without a start, the durations of the steps follow, which are zero at the beginning.  The next value
-        is the time of q_t.  All these are the values for free durations of zero.  The derivatives of each of these
-        values with respect to the free durations follow, in the same order.
+        The list begins with the gaps g_t, g_{t−1}, ..., which are times between configurations, and the time steps τ_t,
+        τ_{t−1}, ... of the window. For a path without a start, the durations of the steps follow, which are zero at the
+        beginning. The next value is the time of q_t. All these are the values for free durations of zero. The
+        derivatives of each of these values with respect to the free durations follow, in the same order.
         """
         T, first, zero = self.steps, first_step(self.steps, self.started), [0.0] * (1 + self.durations)
         if self.uniform:
@@ -312,9 +318,10 @@ class PathProgram:
         return clocks
 
     def past(self, start: Sequence[Any], rate: Sequence[Any], step: Any) -> list[list[Any]]:
-        """Return the configurations before q_0, oldest first (depth, nq), for a start, its velocity and the first τ.
+        """Return the configurations (depth, nq) before the first, oldest first, of a motion with constant velocity.
 
-        The motion before q_0 has constant velocity: q_{−k} = start ⊕ (3/2 − k) τ v.
+        q_{−k} = start ⊕ (3/2 − k) τ v with the ``start``, the initial velocity v = ``rate`` and the first time ``step``
+        τ.
         """
         ages = [k - 1.5 for k in range(self.depth, 0, -1)]
         return [integrate(self.tree, start, [-age * step * x for x in rate]) for age in ages]
@@ -357,7 +364,7 @@ def first_step(steps: int, started: bool) -> int:
 
 
 def gap_shares(count: int) -> np.ndarray:
-    """Return the gaps g_t (count,) of equal time steps, relative to the time step."""
+    """Return the times g_t (count,) between successive configurations, divided by the equal time step."""
     shares = np.ones(count)
     shares[-1] = 0.5
     return shares

@@ -20,7 +20,11 @@ __all__ = ["Duals", "PathSteps"]
 
 
 class Duals(NamedTuple):
-    """Multipliers and penalties of an augmented Lagrangian."""
+    """Multipliers and penalties of the constraints in an augmented Lagrangian.
+
+    ``everywhere`` (T, components) belongs to constraints of all steps, and ``alone`` (components,) to those of single
+    steps. ``penalties`` has an entry for each constraint.
+    """
 
     everywhere: Any  # (T, rows) of constraints of all steps
     alone: Any  # (rows,) of constraints of single steps
@@ -74,7 +78,7 @@ class PathSteps:
     def _first_rates(self) -> list[Any]:
         """Derivatives of the first time step τ with respect to the free durations.
 
-        Time steps before the start have the same derivatives.
+        Time steps before the path's start have the same derivatives.
         """
         rates = self.inputs.step_rates
         return list(rates if self.program.uniform else rates[0])
@@ -87,9 +91,9 @@ class PathSteps:
         return float(self.program.counted(k, t) == self.program.terms[k].count)
 
     def _ages(self, t: int) -> list[float]:
-        """Return, for each configuration of step t's window, the number of steps by which it precedes the start.
+        """Return, for each configuration of step t's window, how many time steps it lies before the path's start.
 
-        The number is 0 for configurations that are unknowns of the problem.
+        The number is 0 for configurations of the path, which are unknowns of the problem.
         """
         return [back - t - 1.5 if back > t else 0.0 for back in range(self.program.depth + 1)]
 
@@ -150,7 +154,11 @@ class PathSteps:
         ]
 
     def _varying(self, clock: list[Any]) -> list[Any]:
-        """Return the gap, the time and their derivatives: the only quantities that vary between equal steps."""
+        """Return those times of a step that vary even if all time steps are equal, with their derivatives.
+
+        They are the time from q_{t−1} to q_t and the time of q_t; ``clock`` is the step's entry of
+        `PathProgram.clocks`.
+        """
         many, free = 2 * self.program.depth + 3, self.program.durations
         rates = clock[many : many + free] + clock[len(clock) - free :]
         return [clock[0], clock[many - 1], *rates]

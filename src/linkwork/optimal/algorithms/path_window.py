@@ -29,13 +29,17 @@ class PathWindow(WindowDynamics):
     """Window of successive steps t, t − 1, ... of a path, in which features are evaluated.
 
     The window has the configurations q_t, q_{t−1}, ... of a robot, each with its variables, and the path's parameters.
-    ``steps`` are the time steps τ_t, τ_{t−1}, ..., and ``gaps`` the times between successive configurations, by
-    default equal to the time steps. ``durations`` are the time steps, but zero where a path without a start begins.
-    Equal intervals are the same object. ``rates`` are the derivatives of each step's τ, and last of the time, with
-    respect to the path's parameters: dicts from column to derivative, empty for fixed durations, and the same object
-    for equal steps. ``gap_rates`` and ``duration_rates`` are the derivatives of gaps and durations. For a path with an
-    initial velocity and free durations, ``ages`` are the numbers of steps by which configurations precede the start.
-    ``retreat`` are the derivatives of such a configuration, per step, with respect to each of the first parameters.
+    ``steps`` are the time steps τ_t, τ_{t−1}, .... ``gaps`` are the times between successive configurations, by default
+    equal to the time steps. ``durations`` are the time steps, but zero where a path without a start begins. Equal
+    intervals are the same object.
+
+    ``rates`` are the derivatives of each step's τ, and last of the time, with respect to the path's parameters. They
+    are dicts from column to derivative, empty for fixed durations, and the same object for equal steps. ``gap_rates``
+    and ``duration_rates`` are the derivatives of gaps and durations.
+
+    The last two are for a path with an initial velocity and free durations. ``ages`` are the numbers of steps by which
+    configurations precede the start. ``retreat`` are the derivatives of such a configuration, per step, with respect to
+    each of the first parameters.
     """
 
     ages: Sequence[Any] = ()

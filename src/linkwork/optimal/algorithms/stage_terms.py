@@ -71,9 +71,10 @@ class LocalTerms:
 class LocalShare:
     """Contribution of a term at one step: merit, cost, largest violation, residual and next multipliers.
 
-    With multipliers λ, penalty ρ and next multipliers f, the residual is max |f − λ|/ρ.  For an active component this
-    is the scaled violation, and for an inactive component the remaining multiplier divided by ρ.  The residual is zero
-    if constraints are satisfied and complementary to their multipliers.
+    The merit is the term of the augmented Lagrangian. With multipliers λ, penalty ρ and next multipliers f, the
+    residual is max |f − λ|/ρ. For an active component this is the scaled violation, and for an inactive component the
+    remaining multiplier divided by ρ. The residual is zero if constraints are satisfied and complementary to their
+    multipliers.
     """
 
     merit: Any
@@ -105,9 +106,10 @@ def _excess(request: TermRequest, y: Any, row: int, scale: Any) -> tuple[Any, An
 
 
 def _shares(request: TermRequest, values: Scalars) -> tuple[LocalShare, list[tuple[Any, Any]]]:
-    """Return the contribution of a term with these values, and the first and second derivative of its merit.
+    """Return the contribution of a term with these values, and derivatives of its merit with respect to each value.
 
-    Each component has a pair of derivatives with respect to its value; the second derivative is that of Gauss–Newton.
+    There is a pair of derivatives for each value: the first, and the second in the Gauss–Newton approximation. The
+    merit is the term of the augmented Lagrangian.
     """
     term, rho = request.term, request.penalty
     merit: Any = 0.0
@@ -194,9 +196,10 @@ def term_derivatives(
 
 
 def _merged(lines: list[dict[int, Any]], rows: list[tuple[Any, Any]]) -> list[tuple[dict[int, Any], Any, Any]]:
-    """Merge rows of a Jacobian that are equal up to the sign, and add their forces and curvatures.
+    """Merge rows of a Jacobian that are equal up to the sign, such as those of the two bounds of a quantity.
 
-    Such rows come from the two bounds of a quantity.
+    ``rows`` has a pair for each row of the Jacobian, the first and second derivative of the merit; they are added. The
+    result has triples (row, first derivative, second derivative).
     """
     groups: dict[Any, tuple[dict[int, Any], Any, Any]] = {}
     for line, (force, curvature) in zip(lines, rows, strict=True):

@@ -51,7 +51,7 @@ Matrix = list[list[Any]]
 
 
 class WindowDynamics:
-    """Dynamics of the steps of a window: joint forces, power, momentum and energy.
+    """Dynamics of the steps of a path's window: joint forces, power, momentum and energy.
 
     ``contacts`` are the contact and constraint forces on the robot.
     """
@@ -188,9 +188,9 @@ def _summed(A: Matrix, B: Matrix) -> Matrix:
 
 
 class TorqueDerivatives(NamedTuple):
-    """Derivatives of joint forces τ with respect to q, v and a (nv × nv each), and to each contact's force.
+    """Derivatives of joint forces τ with respect to q, v and a (nv × nv each), and to the force of each contact.
 
-    Derivatives with respect to q are taken along tangent vectors.  ``by_forces`` is a dict by name of the contact or
+    Derivatives with respect to q are taken along tangent vectors. ``by_forces`` is a dict by name of the contact or
     constraint.
     """
 
@@ -219,7 +219,7 @@ class JointForces:
         return self._minus_constraint_forces(q, tau, forces)
 
     def constraint_part(self, q: Scalars, forces: Mapping[str, Scalars]) -> list[Any]:
-        """Return the part of τ that constraint forces λ cause: −Σ Gᵀ λ."""
+        """Return −Σ Gᵀ λ (nv) [N·m, N], the part of the joint forces due to constraint forces λ with Jacobians G."""
         return self._minus_constraint_forces(q, [0.0] * self.tree.nv, forces)
 
     def torque_derivatives(
@@ -272,7 +272,7 @@ class JointForces:
         return result
 
     def _wrench_columns(self, contacts: Sequence[PathContact], q: Scalars) -> dict[str, Matrix]:
-        """Return Jᵀ (nv × size) of contacts by name."""
+        """Return for each contact, by name, the matrix Jᵀ (nv × size) from its force or wrench to joint forces."""
         tree = self.tree
         split, zero = tree.split_q(q), tree.split_v([0.0] * tree.nv)
         at = carriers(tree, split, zero, zero) if contacts else {}

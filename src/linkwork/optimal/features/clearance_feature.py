@@ -99,7 +99,11 @@ class Clearance(Feature):
         object.__setattr__(self, argument, float(x))
 
     def target_for(self, scene: Scene) -> np.ndarray:
-        """Return another scene as a target, a flat array.  Raises ValueError for a scene of other capacities."""
+        """Return another scene as a target of this feature, a flat array.
+
+        Raises ValueError unless the scene has the same capacities (maximum numbers of obstacles by kind) as the
+        feature's.
+        """
         return scene_array(f"feature {self.name!r}", scene, self.capacities)
 
     @property
@@ -126,7 +130,7 @@ class Clearance(Feature):
 
     @property
     def _names(self) -> tuple[str, ...]:
-        """Names of the components of one configuration."""
+        """Names of the distances at one configuration: of pairs, of links, or of the feature, depending on ``per``."""
         if self.per == "pair":
             return tuple(f"{a} - {b}" for a, b in self.names)
         return tuple(dict.fromkeys(self.links)) if self.per == "link" else (self.name,)

@@ -302,7 +302,10 @@ class StickingContact(_OfContact):
         return [*Quaternion.of(before.rotation.T @ now.rotation).log(), *displacement]
 
     def jacobian(self, w: Window, target: Scalars) -> FeatureJacobian:
-        """Return values and Jacobian in the window w, without ``target``; for a surface by differentiation."""
+        """Return values and Jacobian in the window w; for a surface contact by differentiation.
+
+        ``target`` is not used.
+        """
         if self.contact.surface:
             return super().jacobian(w, target)
         return point_rows(w, self.contact.frame, 1, self.values(w, target))

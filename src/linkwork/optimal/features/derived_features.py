@@ -30,12 +30,11 @@ _MOTIONS: tuple[type[MotionFeature], ...] = (
 
 
 def difference_of(feature: Feature, order: int) -> Feature:
-    """Return the finite difference of a feature in time, of an ``order``; order 0 returns the feature itself.
+    """Return the finite difference in time, of order ``order``, of a feature's values, as a feature.
 
-    The differences of configurations are velocities, accelerations and jerks of the robot, computed on the manifolds
-    of its joints.
-
-    Raises ValueError if the difference depends on too many earlier steps.
+    Order 0 returns the feature itself. The differences of configurations are velocities, accelerations and jerks of the
+    robot, computed on the manifolds of its joints. Raises ValueError if the difference depends on too many earlier
+    steps.
     """
     order = integer(repr(feature.name), "order", order, least=0, most=DEEPEST)
     if not order:

@@ -88,15 +88,16 @@ class Window(Protocol):
         """The time of q_t [s]."""
 
     def step_of(self, back: int, order: int = 1) -> Any:
-        """Time [s] between two differences of order k − 1, for a difference of ``order`` k at t − ``back``.
+        """Return the time [s] by which a finite difference of ``order`` k divides, at step t − ``back``.
 
-        This time is the gap g_t between configurations, τ_t between velocities, and g_{t−1} between accelerations.
+        It is the time from q_{t−1} to q_t (k = 1, for velocities), the time step τ_t (k = 2, for accelerations), or the
+        time from q_{t−2} to q_{t−1} (k = 3, for jerks).
         """
 
     def step_rates(self, back: int, order: int = 1) -> Mapping[int, Any]:
-        """Derivatives of `step_of` in the path's parameters, as a dict by column; empty for fixed times.
+        """Return the derivatives of `step_of` with respect to the path's parameters, as a dict by column of a Jacobian.
 
-        ``back`` and ``order`` are arguments of `step_of`.
+        The dict is empty for fixed times. ``back`` and ``order`` are arguments of `step_of`.
         """
 
     def earlier(self, back: int, depth: int) -> Window:
@@ -261,7 +262,7 @@ class Feature(ABC):
         return self
 
     def checked(self, robot: Any) -> Iterable[str]:
-        """Return the reasons, other than unknown names, why the feature cannot be used with a robot."""
+        """Return texts why this feature cannot be used with a robot, except unknown names; none by default."""
         return ()
 
     def values(self, w: Window, target: Scalars) -> list[Any]:
@@ -376,7 +377,7 @@ class TaskFeature(Feature):
 
 
 def _at_step(w: Window, task: TaskRows, back: int, depth: int) -> FeatureJacobian:
-    """Return the errors and Jacobian of a task at step t − ``back``, in the columns of a feature of ``depth``.
+    """Return the errors and Jacobian of a task at step t − ``back``, with columns for ``depth`` + 1 steps.
 
     Columns of the window's other steps are zero.
     """
@@ -388,9 +389,9 @@ def _at_step(w: Window, task: TaskRows, back: int, depth: int) -> FeatureJacobia
 
 
 def _rate(w: Window, now: FeatureJacobian, before: FeatureJacobian, back: int, order: int) -> FeatureJacobian:
-    """Return the finite difference (x_t − x_{t−1})/τ of two features' values, and its Jacobian.
+    """Return the finite difference (x_t − x_{t−1})/g of a feature's values, and its Jacobian.
 
-    ``now`` is x_t, ``before`` is x_{t−1}; τ is `Window.step_of` for ``back`` and the difference's ``order``.
+    ``now`` is x_t, ``before`` is x_{t−1}; g is `Window.step_of` for ``back`` and the difference's ``order``.
     """
     inverse, rates = 1.0 / w.step_of(back, order), w.step_rates(back, order)
 

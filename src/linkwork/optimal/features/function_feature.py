@@ -250,7 +250,7 @@ class WindowQuery(StateQuery):
         return self._of(("parameter", name), 0, lambda w: w.parameter(name))
 
     def _target(self, target: Sequence[Any], shape: tuple[int, ...]) -> Any:
-        """Return the feature's target: an array, or a number."""
+        """Return the target of a user's function, as an array of the given ``shape``, or a number for shape ()."""
         return self._of(("target",), 0, lambda w: target, shape, fixed=True)
 
     def twist(
@@ -281,7 +281,7 @@ class WindowQuery(StateQuery):
     # -- queries and derivatives
 
     def _run_with_jacobian(self, function: Callable[..., Any], *more: Any) -> FeatureJacobian:
-        """Return the values of a function and their Jacobian, by the chain rule through its queries."""
+        """Return the values of a user's function and their Jacobian, by the chain rule through what it reads."""
         w, width = self._window, self._window.width
         outputs = self.outputs(function, *more)
         values: list[Any] = []

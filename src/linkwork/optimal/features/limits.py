@@ -27,7 +27,10 @@ __all__ = ["AccelerationLimits", "JerkLimits", "PositionLimits", "TorqueLimits",
 
 @dataclass(frozen=True)
 class _Bound:
-    """One limit of one coordinate: sign · (x − bound) ≤ 0 for the coordinate x with index ``index``."""
+    """One limit of the coordinate x with index ``index``: x ≤ bound for ``sign`` 1, x ≥ bound for ``sign`` −1.
+
+    The feature's component is sign · (x − bound), which must be at most 0.
+    """
 
     index: int
     sign: float
@@ -38,7 +41,10 @@ class _Bound:
 
 @dataclass(frozen=True)
 class _Limits(Feature):
-    """Base class of limits ``lower`` and ``upper``, each a number, or an array with a number for each coordinate."""
+    """Base class of limits on values along a path, as inequalities.
+
+    ``lower`` and ``upper`` are numbers, or arrays with a number for each coordinate.
+    """
 
     lower: Any = None
     upper: Any = None
@@ -111,7 +117,10 @@ class _Limits(Feature):
 
 @dataclass(frozen=True)
 class _RateLimits(_Limits):
-    """Base class of limits with a component for each velocity; a single ``upper`` bounds the absolute value."""
+    """Base class of limits on quantities with a component for each velocity, such as accelerations or forces.
+
+    A single ``upper`` without ``lower`` bounds the absolute value.
+    """
 
     per: ClassVar[str]
 

@@ -25,7 +25,7 @@ __all__ = [
 
 @dataclass(frozen=True)
 class MotionFeature(Feature):
-    """A feature with one component for each of the robot's velocities."""
+    """Base class of features with a component for each coordinate of v: velocities, accelerations and others."""
 
     name: str = ""
     velocities: tuple[tuple[str, str], ...] = field(init=False, default=(), repr=False)  # names, units: set by `bind`

@@ -44,9 +44,10 @@ _DEPENDENT = 1e-9  # of the largest singular value: cutoff of dependent rows
 
 @dataclass(frozen=True)
 class ContactPhases:
-    """Contacts and constraints of a problem, the steps at which each acts, and the terms that they replace.
+    """Contacts and constraints of a problem, with the steps at which each acts.
 
-    ``enforced`` are the indices of these terms: the dynamics satisfy them.
+    ``enforced`` are the indices of the problem's terms that these contacts and constraints imply, because the dynamics
+    satisfy them.
     """
 
     contact_models: tuple[ContactModel, ...]
@@ -114,10 +115,10 @@ def contact_phases(caller: str, problem: Any) -> ContactPhases:
 def contact_jacobian(
     robot: Any, phases: ContactPhases, q: Array, active: Array, values: Mapping[Parameter, Array] | None = None
 ) -> Array:
-    """Return the contact Jacobian G (..., rows, nv), whose contact forces f exert Gᵀ f on the joints.
+    """Return the contact Jacobian G (..., rows, nv) at configurations q (..., nq).
 
-    ``q`` (..., nq) are configurations.  Rows of contacts that are not ``active`` (..., contacts) are zero.  ``values``
-    of the robot's parameters are (..., *shape) each.
+    Contact forces f (rows) exert Gᵀ f on the joints. Rows of contacts that are not ``active`` (..., contacts) are zero.
+    ``values`` of the robot's parameters are (..., *shape) each.
     """
     values = values or {}
     parameters = tuple(values)
@@ -156,9 +157,9 @@ def distribute_controls(
     motors: list[int],
     values: Mapping[Parameter, Array] | None = None,
 ) -> Array:
-    """Return motor forces (..., T, m) that best produce joint forces (..., T, nv) together with contact forces.
+    """Return motor forces (..., T, m) that best produce joint forces ``tau`` (..., T, nv) together with contact forces.
 
-    The motor forces have the least norm among all motor forces with the least error.
+    The motor forces have the least norm among all motor forces with the least error. ``motors`` are indices in v.
     """
     G = contact_jacobian(robot, phases, q, phases.active(tau.shape[-2]), values)
     return _distributed(G, tau, motors, 1e-15)[..., : len(motors)]

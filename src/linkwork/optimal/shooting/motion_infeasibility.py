@@ -112,7 +112,7 @@ class _ViolationSearch:
         return None
 
     def _called(self, inputs: Mapping[str, Array], iterations: int, damping: float = 0.0) -> dict[str, Any]:
-        """Return the outputs of the search kernel after ``iterations``, with only constraints as its cost."""
+        """Return the outputs of the search kernel after ``iterations`` in which only the violations are minimised."""
         scalars = np.array(initial_scalars(float(inputs["ends"][0]), 1.0, True))
         scalars[SHOOTING_SCALARS.index("target")], scalars[SHOOTING_SCALARS.index("damping")] = 1e-300, damping
         ends = np.array([*inputs["ends"][:2], float(iterations)])

@@ -54,10 +54,11 @@ def run_iterations(
     result: Callable[[Mapping[str, Array]], Any],
     shown: Callable[[Mapping[str, Array], bool], Any],
 ) -> tuple[Arrays, bool]:
-    """Return the kernel's outputs by name after at most ``max_iterations``, and True if it was stopped early.
+    """Return the kernel's outputs by name after at most ``max_iterations``, and True if the search was stopped early.
 
-    ``result`` computes the result of all guesses from the outputs, and ``shown`` the argument of the callback, during
-    the search and at its end.  Guesses, along the last leading axis, are compared after each few iterations.
+    ``result`` computes the result of all guesses from the outputs. ``shown`` computes the argument of the user's
+    callback, during the search and at its end. Guesses, along the last leading axis, are compared after each few
+    iterations.
     """
     names = [port.name for port in kernel.inputs]
     with Reporter(SOLVE, options.progress, PROGRESS, max_iterations) as report:
@@ -108,9 +109,9 @@ _CONTINUED = ("x", "u", "moving_forces", "reached_forces")
 
 
 def final_search(outputs: Mapping[str, Array]) -> Arrays:
-    """Return the state from which another call can continue a search, by name.
+    """Return from a kernel's ``outputs`` the arrays with which another call can continue the search, by name.
 
-    The state has the motion, the multipliers, and the penalty (...).
+    They are the motion, the multipliers, and the penalty (...).
     """
     return {name: outputs[name] for name in _CONTINUED if name in outputs} | {
         "penalty": outputs["scalars"][..., _PENALTY]
@@ -147,9 +148,9 @@ def _merged(old: Arrays, new: Arrays) -> Arrays:
 
 
 def _compared(outputs: Arrays, scalars: Array, done: int) -> Array:
-    """Return the kernel's scalars of all searches, in which the status of inferior guesses is "stopped".
+    """Return the states (..., scalars) of all searches, in which the status of inferior guesses is "stopped".
 
-    ``scalars`` belong to the results; the comparison reads them.
+    ``scalars`` are those of the results, by which guesses are compared. ``done`` is the number of iterations.
     """
     running = _running(outputs)
     scalars = scalars.copy()

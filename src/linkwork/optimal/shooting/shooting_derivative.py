@@ -100,9 +100,10 @@ def _moving_steps(prepared: Any, by: str) -> tuple[int, ...]:
 
 
 def _by_start(conditions: _MotionConditions, moved: Array, H: Array, J: Array) -> tuple[Array, Array]:
-    """Return derivatives of all steps' gradients and components, from the derivatives ``moved`` of the initial state.
+    """Return derivatives of the Lagrangian's gradient and of the components of all steps with respect to an input.
 
-    The derivatives are zero except in the first step.
+    The input changes only the initial state, with the derivatives ``moved``. So the results are zero except in the
+    first step. H and J are the Hessians and Jacobians of the steps.
     """
     n, count = conditions.n, moved.shape[-1]
     gradient, rows = np.zeros((conditions.T, H.shape[-1], count)), np.zeros((conditions.T, J.shape[-2], count))
@@ -160,7 +161,7 @@ class _MotionConditions:
 
     @property
     def moved(self) -> int:
-        """Number of quantities of a step whose derivatives are computed: decision variables, state, motor forces."""
+        """Number of quantities of a step whose derivatives are returned: decisions, next state, motor forces."""
         return self.z + self.n + len(self.recipe.actuated)
 
     # ---- active constraints and multipliers
@@ -253,8 +254,9 @@ class _MotionConditions:
     # ---- derivatives
 
     def moving(self, H: Array, J: Array, active: Array, gradient: Array, rows: Array) -> Array:
-        """Return the derivatives of each step's variables, next state and motor forces in n values of an input.
+        """Return derivatives in n values of an input: of each step's variables, next state and motor forces.
 
+        H and J are the Hessians and Jacobians of the steps, and ``active`` is the mask of active components.
         ``gradient`` and ``rows`` are the derivatives of each step's Lagrangian gradient and components with respect to
         the input.
         """
@@ -289,9 +291,10 @@ class _MotionConditions:
         return np.concatenate([moved, change], axis=1)
 
     def _coupling(self, H: Array, J_active: Array) -> Array:
-        """Return the derivative of a step's equations with respect to the state at its beginning.
+        """Return the derivative of a step's KKT equations with respect to the state at its beginning.
 
-        The equations are stationarity with respect to (z, y), then the active components.
+        The equations are stationarity with respect to the decision variables and the next state, then the active
+        components.
         """
         return np.vstack([H[self.n :, : self.n], J_active[:, : self.n]])
 
@@ -366,14 +369,14 @@ def _state(inputs: dict[str, Any]) -> tuple[list[Any], ...]:
 
 
 def bends_kernel(recipe: ShootingRecipe, split: tuple[list[int], list[int]]) -> Kernel:
-    """Return the kernel of a step's Lagrangian Hessian H, its components, and their Jacobian J."""
+    """Return the kernel for the Hessian H of a step's Lagrangian, the step's components, and their Jacobian J."""
     return _KERNELS.get((recipe, ""), lambda: _bends(recipe, split))
 
 
 def slopes_kernel(
     prepared: Any, recipe: ShootingRecipe, split: tuple[list[int], list[int]], by: str, parameter: Parameter | None
 ) -> Kernel:
-    """Return the kernel for derivatives of a step's Lagrangian gradient and components in the input ``by``."""
+    """Return the kernel for derivatives, in the input ``by``, of a step's Lagrangian gradient and of its components."""
     return _KERNELS.get((recipe, by), lambda: _slopes(prepared, recipe, split, by, parameter))
 
 

@@ -63,7 +63,10 @@ class ShootingRecipe:
         return self.dynamics(1.0).controls
 
     def dynamics(self, h: Any, tree: Tree | None = None) -> RobotDynamics:
-        """Return the dynamics of a step of ``h`` seconds; ``tree`` has other values of the robot's parameters."""
+        """Return the dynamics of a step of ``h`` seconds: forward, inverse, or with contacts.
+
+        ``tree`` is the robot with other values of its parameters, by default that of the program.
+        """
         options = tree or self.program.tree, h, self.actuated, self.integrator, self.passive
         if self.inverse:
             return InverseDynamics(*options, self.program.variables, self.program.contacts)
@@ -80,7 +83,7 @@ def shooting_kernel(recipe: ShootingRecipe, split: tuple[list[int], list[int]]) 
 
 
 def same_shapes(recipe: ShootingRecipe) -> dict[str, tuple[int, ...]]:
-    """Return names and shapes of the inputs that all steps share: targets, bounds and robot parameters."""
+    """Return the shapes, by name, of kernel inputs that are equal in all steps: targets, bounds, robot parameters."""
     program = recipe.program
     result: dict[str, tuple[int, ...]] = {
         f"target{k}": (size,) for k, size in target_sizes(program).items() if not program.terms[k].has_target_per_step
@@ -170,7 +173,10 @@ def _compiled(recipe: ShootingRecipe, split: tuple[list[int], list[int]]) -> Ker
 
 
 def row_tolerances(program: PathProgram, split: tuple[list[int], list[int]], tolerances: Array) -> dict[str, Array]:
-    """Return the tolerance of each search component, as inputs of the kernel by name; 1 for costs and squares."""
+    """Return the tolerance of each component in a shooting step, as kernel inputs by name; 1 for costs and squares.
+
+    ``tolerances`` has a number for each constraint.
+    """
     by_term = dict(zip(program.hard, tolerances, strict=True))
     rows = [[by_term.get(k, 1.0) for k in indices for _ in row_kinds(program.terms[k])] for indices in split]
     return {f"{name}_tolerances": np.array(x) for name, x in zip(("moving", "reached"), rows, strict=True)}
@@ -187,7 +193,7 @@ def row_data(
     """Return the inputs of the kernel by name, except states and options of the search.
 
     They are weights of components by step, "data" of each step, bounds, and ``arguments``: constant targets and robot
-    parameters.  The "data" are the time of the step's configuration, the time to it as a fraction of a step, targets
+    parameters. The "data" are the time of the step's configuration, the time to it divided by the time step, targets
     that differ by step, and flags of contacts.
     """
     T, constants = program.steps, prepared.constants

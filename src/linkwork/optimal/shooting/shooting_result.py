@@ -102,7 +102,10 @@ class ShootingResult(OptimalResult):
         return motion_conflict_proof(self, index)
 
     def _falls(self, index: int) -> bool:
-        """True if a cost seems to have no lower bound; tested only for motors without limits in all joints."""
+        """True if the cost of one entry of a batch seems to have no lower bound.
+
+        It is tested only if all joints have motors without limits; otherwise False.
+        """
         follows_all = self._limits is None and len(self._recipe.actuated) == self.problem.robot.nv
         return follows_all and super()._falls(index)
 
@@ -139,7 +142,11 @@ def shooting_result(
     inputs: dict[str, Array],
     schedule: Schedule,
 ) -> ShootingResult:
-    """Return the result from the kernel's outputs, for the targets and robot parameters ``inputs``."""
+    """Return the result of a shooting search from the kernel's outputs.
+
+    ``inputs`` are the targets and robot parameters of the call. ``split`` are the indices of terms that depend on a
+    step itself, and of terms that depend only on the next state.
+    """
     program, robot, weights = prepared.program, prepared.problem.robot, schedule.weights
     status, iterations, cost, _, gap, decrement, penalty, _ = np.moveaxis(outputs.diagnostics, -1, 0)
     lead, nq = status.shape, robot.nq
@@ -235,7 +242,7 @@ def search_of(caller: str, warm_start: Any, recipe: Any) -> dict[str, Array]:
 
 
 def _variables(program: PathProgram, phases: ContactPhases, outputs: Any) -> Array:
-    """Return the contact forces as the problem's variables of steps (..., T, variables)."""
+    """Return the contact forces of all steps (..., T, size) in the order of the problem's decision variables."""
     by_name, start = {}, 0
     for model in phases.contact_models:
         by_name[model.force.name] = outputs.more[..., start : start + model.force.size]

@@ -257,7 +257,7 @@ def _initial_motion(
     limits: tuple[Array, Array],
     variables: Any,
 ) -> tuple[Array, Array]:
-    """Return the initial states (..., T, nx) that steps lead to, and initial controls (..., T, m)."""
+    """Return the initial guess of a search: the states (..., T, nx) after each step, and the controls (..., T, m)."""
     T, motors, nq = recipe.program.steps, list(recipe.actuated), robot.nq
     lead = x0.shape[:-1]
     guess = resting_guess(robot, x0[..., :nq], T) if guess is None and controls is None else guess
@@ -298,13 +298,11 @@ DYNAMICS = ("forward", "inverse")
 
 
 def with_motors(caller: str, problem: Any, motors: tuple[int, ...], limits: tuple[Array, Array], passive: bool) -> Any:
-    """Return the problem for inverse dynamics, with constraints of joint forces that represent the motors.
+    """Return the problem for inverse dynamics, with constraints on joint forces that represent the motors.
 
     Joint forces are zero at joints without motors (term "no motor"), and within limits at joints with motors (term
-    "motors").
-
-    Constraints that the problem already has in all steps are not repeated.  Raises ValueError for parameters and free
-    durations, which inverse dynamics does not support.
+    "motors"). Constraints that the problem already has in all steps are not repeated. Raises ValueError for parameters
+    and free durations, which inverse dynamics does not support.
     """
     if problem.parameters:
         raise ValueError(

@@ -33,12 +33,13 @@ class SearchRequest(NamedTuple):
     """Parameters of repeated searches by RRT-Connect; lengths are those of `PathMetric`.
 
     ``roots`` (n, 2) has a row for each start and goal: the index of its tree (0 or 1), and the length of the shortest
-    straight motion to the other side. ``num_roots`` is the number of starts and goals. A goal is still
-    searched for while the best path is longer than ``min_ratio`` times the straight motion to it. Configurations are
-    checked ``spacing`` apart while trees grow, and ``fine`` apart in paths. Each search after the first path has
-    ``rounds`` rounds. The search ends after ``searches`` searches or ``max_iterations`` rounds in total. ``shift``
-    (2,) shifts the points of shortcuts, ``trials`` is the number of shortcuts, and ``allowance`` the fraction in
-    `shorten`.
+    straight motion to the other tree's roots. The first ``num_roots`` rows are used. A goal is still searched for while
+    the best path is longer than ``min_ratio`` times the straight motion to it.
+
+    Configurations are checked ``spacing`` apart while trees grow, and ``fine`` apart in paths. Each search after the
+    first path has ``rounds`` rounds. The search ends after ``searches`` searches or ``max_iterations`` rounds in total.
+    ``shift`` (2,) shifts the points of shortcuts, ``trials`` is the number of shortcuts, and ``allowance`` the fraction
+    in `shorten`.
     """
 
     roots: Any
@@ -55,7 +56,10 @@ class SearchRequest(NamedTuple):
 
 
 class BestPath(NamedTuple):
-    """Best path: ``path`` (n, nq) with ``count`` valid rows, and its length, 1e30 if there is none."""
+    """The shortest path found: configurations ``path`` (n, nq), of which ``count`` rows are used, and its length.
+
+    The length is 1e30 if no path was found.
+    """
 
     path: Any
     count: Any
@@ -65,9 +69,9 @@ class BestPath(NamedTuple):
 class SearchResult(NamedTuple):
     """Result of repeated searches: the best path, the trees of the last search, and counts.
 
-    ``number`` is the index of the last sample. ``done``, ``rounds`` and ``nodes`` count completed searches, rounds,
-    and nodes of completed searches. ``growing`` is 1 if the trees may continue to grow, ``full`` is 1 if their table
-    is full. ``crowded`` is 1 if a table had few rows left at some time: with larger tables the result may differ.
+    ``number`` is the index of the last sample. ``done`` is the number of completed searches, with ``rounds`` rounds and
+    ``nodes`` nodes. ``growing`` is 1 if the trees may continue to grow. ``full`` is 1 if the table of nodes is full.
+    ``crowded`` is 1 if a table had few free rows at some time: with larger tables the result may differ.
     """
 
     best: BestPath
@@ -82,7 +86,7 @@ class SearchResult(NamedTuple):
 
 
 class _TreePath(NamedTuple):
-    """Path over two trees that met: a table of nodes in order, each with the index of the next and its distance."""
+    """Path over two trees that met: a table of configurations, each with the row of the next and the distance to it."""
 
     path: Any
     links: Any
@@ -106,10 +110,11 @@ def search_paths(
     *,
     max_iterations: int,
 ) -> SearchResult:
-    """Return the shortest path of several searches, with the trees of the last one; its configurations are free.
+    """Return the shortest path of several searches, with the trees of the last search.
 
-    The first rows of the table of nodes are the starts and goals.  ``path``, ``after`` (n, 2) and ``best`` are tables
-    that are overwritten.  If ``growing``, the trees continue to grow.  Shortcuts satisfy the check ``clear``.
+    The configurations of the path are collision-free. The first rows of the trees' table of nodes are the starts and
+    goals. ``path``, ``after`` (n, 2) and ``best`` are tables that are overwritten. If ``growing``, the trees continue
+    to grow. Shortcuts satisfy the check ``clear``.
     """
     begin = _straight_motion(metric, in_collision_at, best, sampling, request, growing)
 
@@ -181,9 +186,10 @@ def search_paths(
 
 
 def _num_promising(pairs: Any, min_ratio: Any, best: Any) -> Any:
-    """Return the number of pairs of start and goal that a path shorter than the best one may still connect.
+    """Return the number of (start, goal) pairs that may still be connected by a path shorter than the best known path.
 
-    ``pairs`` are sorted by the length of their straight motion, the shortest first.
+    ``pairs`` are sorted by the length of their straight motion, the shortest first; ``best`` is the length of the best
+    path.
     """
     lengths = array([row[-2] for row in pairs])
     result = while_loop(
@@ -228,9 +234,9 @@ def _straight_motion(
 
 
 def _new_trees(trees: Trees, request: SearchRequest, best: Any, fresh: Any) -> Trees:
-    """Return trees that have only roots, if ``fresh``, else the trees themselves.
+    """Return trees that consist only of roots, the starts and goals, if ``fresh``; otherwise the given trees.
 
-    Starts and goals whose straight motion is not shorter than the best path are dead.
+    Starts and goals are marked as excluded (dead) if their straight motion is not shorter than the best path.
     """
     links = [[*link] for link in trees.links]
     counts: list[Any] = [0.0, 0.0]
@@ -264,9 +270,9 @@ def _tree_path(
     after: Any,
     spacing: Any,
 ) -> _TreePath:
-    """Return the path from a start to a goal over the two nodes at which the trees met.
+    """Return the path from a start to a goal through the two nodes at which the trees met.
 
-    Both nodes have the same configuration.  Nodes whose edge to the parent is in collision are marked as dead.
+    Both nodes have the same configuration. Nodes whose edge to the parent is in collision are marked as dead.
     """
     swapped = lt(0.5, take(trees.links, met_nodes[0])[0])
     start_node, goal_node = where(swapped, met_nodes[1], met_nodes[0]), where(swapped, met_nodes[0], met_nodes[1])
@@ -278,9 +284,9 @@ def _tree_path(
     ).state[1]
 
     def up(state: tuple[_TreePath, Any, Any, Any]) -> tuple[_TreePath, Any, Any, Any]:
-        """Return the state after one step from a node to its parent.
+        """Return the state of the loop after one step from a node to its parent.
 
-        Nodes of the first tree fill the path backwards, then those of the other follow.
+        The path's table is filled backwards with nodes of the first tree, then forwards with nodes of the second tree.
         """
         tree_path, k, index, second = state
         _, parent = take(tree_path.tree_links, k)
@@ -308,7 +314,7 @@ def _tree_path(
 
 
 def _prune(trees: Trees, enabled: Any) -> Trees:
-    """Return the trees with all descendants of dead nodes marked as dead, if ``enabled``."""
+    """Return the trees in which all descendants of nodes marked as dead are also marked, if ``enabled``."""
 
     def one(state: tuple[Any, Any, tuple[Any, Any]]) -> tuple[Any, Any, tuple[Any, Any]]:
         k, links, counts = state
@@ -326,9 +332,9 @@ def _prune(trees: Trees, enabled: Any) -> Trees:
 
 
 def _best_of(best: BestPath, nodes: Any, links: Any, length: Any, better: Any) -> BestPath:
-    """Return the path that begins at row 0 of ``nodes`` if ``better`` is true, else ``best``.
+    """Return the path that begins at row 0 of ``nodes`` if ``better`` is true, else the path ``best``.
 
-    ``links`` has, for each row, the index of the next one and the distance to it.
+    ``links`` has, for each row, the index of the next row and the distance to it.
     """
 
     def one(state: tuple[Any, Any, Any]) -> tuple[Any, Any, Any]:

@@ -40,10 +40,10 @@ _NODE_DISTANCE = 0.01  # of a path's length: places that are nearer to a node ar
 
 
 class ShortenedPath(NamedTuple):
-    """Shortened path: configurations ``nodes`` (n, nq) and ``links`` (n, 2), from row 0 on.
+    """Shortened path: configurations ``nodes`` (n, nq) and ``links`` (n, 2), beginning at row 0.
 
-    A link is the index of the next row and the distance to it. Further fields are the number of rows in use, the
-    length, the number of trials, and the number of checks of eight configurations.
+    A link is the index of the next row and the distance to it. Further fields are the number of rows in use, the path's
+    length, the number of trials, and the number of calls that check eight configurations at once.
     """
 
     nodes: Any
@@ -146,9 +146,9 @@ def shorten(
 
 
 def _points_at(links: Any, low: Any, high: Any, room: int) -> tuple[_PathPoint, _PathPoint]:
-    """Return the two points of a path at the distances low ≤ high from its start, measured along it.
+    """Return the two points of a path at the lengths ``low`` and ``high`` ≥ ``low`` from its start.
 
-    ``room`` is the number of rows of ``links``.
+    ``links`` has, for each node, the row of the next node and the distance to it; ``room`` is its number of rows.
     """
 
     def walk(state: tuple[Any, ...]) -> tuple[Any, ...]:
@@ -180,7 +180,7 @@ def _between(metric: PathMetric, nodes: Any, node: Any, after: Any, part: Any) -
 
 
 def _half_parity(number: Any) -> Any:
-    """Return ½ for odd numbers, 0 for even ones."""
+    """Return ½ for an odd ``number``, 0 for an even number."""
     return 0.5 * number - floor(0.5 * number)
 
 
@@ -192,7 +192,7 @@ _REVOLUTION = 2.0 * np.pi
 
 
 class PathMetric:
-    """Metric of configurations: differences φ and their lengths √Σ (w φ)² with weights w.
+    """Metric of configurations: the length of a difference φ = q1 ⊖ q0 is √Σ (w φ)² with weights w.
 
     Differences of the coordinates marked by ``turning`` are wrapped to the shorter direction.
     """
@@ -216,9 +216,9 @@ class PathMetric:
 
 
 def segment_check(in_collision_at: Callable[[list[Any], Any], Any]) -> Callable[[Any], CollisionCheck]:
-    """Return a function that maps a margin to a check of several configurations on a segment.
+    """Return a function that maps a margin to a collision check of several configurations on a segment.
 
-    ``in_collision_at(q, margin)`` checks one configuration.  The code of the check is compiled once per kernel.
+    ``in_collision_at(q, margin)`` checks one configuration; its code is compiled once for a kernel.
     """
 
     def at(q: Any, phi: Any, fractions: Any, margin: Any) -> Any:
@@ -240,7 +240,7 @@ def segment_check(in_collision_at: Callable[[list[Any], Any], Any]) -> Callable[
 
 
 class SegmentCheck(NamedTuple):
-    """Result of a segment check: 1 if in collision, else 0, and the number of checks of eight configurations."""
+    """Result of a segment check: 1 if in collision, else 0, and the number of calls that check eight configurations."""
 
     hit: Any
     num_checks: Any
@@ -249,10 +249,10 @@ class SegmentCheck(NamedTuple):
 def check_segment(
     in_collision_at: CollisionCheck, q: Scalars, phi: Scalars, length: Any, spacing: Any, enabled: Any
 ) -> SegmentCheck:
-    """Return 1 if a segment from q to q + φ is in collision, else 0, and the number of checks.
+    """Check the straight segment from q to q + φ: return 1 if in collision, else 0, and the number of calls.
 
-    Configurations q + t φ no farther apart than ``spacing`` are checked, coarsely first, without the ends.  Unless
-    ``enabled``, the result is 0 without any check.
+    A call of ``in_collision_at`` checks eight configurations. They are at most ``spacing`` apart, without the segment's
+    ends, and coarsely spaced ones are checked first. Unless ``enabled``, the result is 0 without any check.
     """
     blocks = where(enabled, fmax(ceiling((length / spacing - 1.0) / LANES), 1.0), 0.0)
 

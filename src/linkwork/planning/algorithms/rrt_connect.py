@@ -4,8 +4,9 @@ Nodes of both trees are rows of one table, in order of creation.  In a round, th
 node nearest to a sample.  In the next rounds the other tree grows from its nearest node towards the new node, a step
 per round, until it reaches the new node or a collision.
 
-Samples are near straight motions from starts to goals, more often near short ones, or anywhere within limits.  The box
-around the straight motions grows with the number of samples, up to the bound of the best known path.
+Samples are drawn near straight motions from starts to goals, more often near short motions.  A fraction of them is
+drawn anywhere within limits.  The box around the straight motions grows with the number of samples, up to the bound of
+the best known path.
 
 Source: Kuffner and LaValle, RRT-Connect, 2000.
 """
@@ -45,15 +46,16 @@ class Trees(NamedTuple):
 
 
 class Sampling(NamedTuple):
-    """Parameters of the samples of a search, which lie about straight motions from a start to a goal.
+    """Parameters of the samples of a search, which are drawn near straight motions from a start to a goal.
 
-    ``pairs`` (n, 2 nq + 2) are the motions; each row has the start, the difference to the goal, its length, and the
-    cumulative share of samples. The first ``num_pairs`` are used. A sample lies in a box about its motion. The box
-    extends in each coordinate by ``width`` times the motion's length, divided by the coordinate's weight, but by no
-    more than a path of length ``best`` can. After ``doubling`` samples boxes are twice as wide. ``anywhere`` is the
-    fraction of samples that are drawn from the ``box`` (2, nq) instead; all other samples are clipped to the
-    ``limits`` (2, nq). ``shift`` (nq + 3,) shifts the points of the low-discrepancy sequence, and ``first`` is the
-    index of the first one.
+    ``pairs`` (n, 2 nq + 2) are the motions. Each row has the start, the difference to the goal, the motion's length,
+    and the cumulative fraction of samples. The first ``num_pairs`` are used. A sample lies in a box about its motion.
+    The box extends in each coordinate by ``width`` times the motion's length, divided by the coordinate's weight. It
+    extends no more than a path of length ``best`` can. After ``doubling`` samples boxes are twice as wide.
+
+    ``anywhere`` is the fraction of samples that are drawn from the ``box`` (2, nq) instead. All other samples are
+    clipped to the ``limits`` (2, nq). ``shift`` (nq + 3,) shifts the points of the low-discrepancy sequence, and
+    ``first`` is the index of the first point.
     """
 
     pairs: Any

@@ -1,4 +1,4 @@
-"""Halton samples of configurations within limits; joints that are not Euclidean draw their own."""
+"""Halton samples of configurations within limits; joints that are not Euclidean have random samples instead."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _CACHED = 1 << 13  # number of cached points
 class Samples:
     """Sequence of configurations that covers the space within limits, reproducible by seed.
 
-    Euclidean joints take Halton points, shifted by the seed; others draw according to their type.
+    Coordinates of Euclidean joints are Halton points, shifted by the seed. Other joints have random configurations.
     """
 
     def __init__(self, tree: Tree, lower: np.ndarray, upper: np.ndarray, seed: int) -> None:
@@ -59,7 +59,7 @@ class Samples:
 
 
 def within_a_revolution(low: np.ndarray, high: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Return the limits with infinite limits replaced, so that the range is one revolution."""
+    """Return the limits of angles, with infinite limits replaced so that the range is one revolution."""
     bottom, top = low == -np.inf, high == np.inf
     below = np.where(bottom, np.where(top, -np.pi, high - 2.0 * np.pi), low)
     return below, np.where(top, np.where(bottom, np.pi, below + 2.0 * np.pi), high)

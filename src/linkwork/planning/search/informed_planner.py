@@ -1,11 +1,11 @@
 """Asymptotically optimal planning: batches of informed samples with lazy edge checks (BIT*-like).
 
-A known path bounds the search.  Each batch adds samples of the ellipsoid that the bound leaves, and samples near the
-path.  Each is connected to its k nearest, k = e (1 + 1/d) log n, and to the path's nodes.  Edges are checked lazily.
-The length of the shortest path through an edge, along edges that are not known to be blocked, is its lower bound.
-Edges with the smallest bounds are checked, many together, until no unknown edge has a bound below the length of the
-best path.  So the best path of each batch is the shortest of its graph, and converges to the shortest path with more
-samples.
+The length of a known path bounds the search.  Each batch adds samples of an ellipsoid, and samples near the path.  The
+ellipsoid contains all configurations through which a shorter path may lead.  Each sample is connected to its k nearest
+neighbours, k = e (1 + 1/d) log n, and to the path's nodes.  Edges are checked lazily.  A lower bound of each edge is
+the length of the shortest path through it, along edges that are not known to be blocked.  Edges with the smallest
+bounds are checked, many together, until no unknown edge has a bound below the length of the best path.  So the best
+path of each batch is the shortest of its graph, and converges to the shortest path with more samples.
 
 Sources: Gammell, Srinivasa and Barfoot, Batch informed trees (BIT*), 2015; Akgun and Stilman, Sampling heuristics for
 optimal motion planning in high dimensions, 2011 (samples about the path); Hauser, Lazy collision checking in
@@ -142,7 +142,7 @@ class _ImprovementGraph:
         return True
 
     def _end_index(self, q: np.ndarray, low: int, high: int) -> int:
-        """Return the index of the start or goal that is nearest to q, among the nodes ``low`` to ``high``."""
+        """Return the index of the node nearest to q among the nodes ``low`` to ``high``, which are starts or goals."""
         return low + int(self.space.between(self.q[low:high], q[None])[0].argmin())
 
     def _add(self, pairs: np.ndarray, state: int) -> None:
@@ -191,9 +191,10 @@ class _ImprovementGraph:
         return result
 
     def check_promising(self) -> bool:
-        """Check the most promising edges; return False if no path can be shorter than the best.
+        """Check the edges of the most promising paths; return False if no path can be shorter than the best.
 
-        After the call, ``candidate_edges`` has the edges of the most promising path.
+        A path is promising if it is shorter than the best path, along edges that are not known to be blocked. After the
+        call, ``candidate_edges`` has the edges of the shortest such path.
         """
         count = len(self.q)
         lengths = np.where(self.state == BLOCKED, np.inf, self.lengths)
@@ -231,7 +232,7 @@ class _ImprovementGraph:
         self.lengths[edges[free]] = self._checked_lengths(pairs[free])
 
     def better(self) -> np.ndarray | None:
-        """Return the most promising path (k, nq) if all its edges are known to be free, else None."""
+        """Return the path (k, nq) that `check_promising` found if all its edges are known to be free, else None."""
         if not (self.state[self.candidate_edges] == FREE).all():
             return None
         return self.q[self.nodes[::-1]]
@@ -330,7 +331,10 @@ class InformedSamples:
 
 
 def _mirrored(x: np.ndarray, along: np.ndarray) -> np.ndarray:
-    """Return points (rows of ``x``) mirrored so that their first axis points along a direction (Householder)."""
+    """Return the points ``x`` (n, d) reflected so that the first axis is mapped to the direction ``along``.
+
+    The reflection is a Householder transformation.
+    """
     length = float(np.linalg.norm(along))
     if length <= 1e-12:
         return x

@@ -70,8 +70,8 @@ def compile_searches(space: PlanningSpace, q: np.ndarray) -> None:
 def compile_first_search(space: PlanningSpace, starts: np.ndarray, num_goals: int) -> None:
     """Compile the kernels that a search needs first: checks of edges, and the search with small tables.
 
-    ``num_goals`` is the largest number of goals.  The search is left out if it may need large tables, and all if every
-    start is outside of the limits.
+    ``num_goals`` is the largest number of goals. The search is not compiled if it may need large tables. Nothing is
+    compiled if every start is outside of the limits.
     """
     if not space.within(starts).any():
         return
@@ -144,10 +144,10 @@ class KernelSearch:
     def path(
         self, continues: Callable[[int], bool], compiling: Callable[[], AbstractContextManager[None]]
     ) -> np.ndarray | None:
-        """Return a path (k, nq) with free edges, or None if the time ends before.
+        """Return a path (k, nq) whose edges are collision-free, or None if no path is found in time.
 
-        ``continues`` is called before each part of the search with the number of nodes, and ends the search by False.
-        A kernel is compiled within the context ``compiling()``.
+        ``continues`` is called before each part of the search with the number of nodes, and ends the search by False. A
+        kernel is compiled within the context ``compiling()``.
         """
         space, spacing = self.space, self.options.spacing
         for _ in range(1 + self.options.more):
@@ -167,7 +167,7 @@ class KernelSearch:
     def with_joints_at_rest(
         self, path: np.ndarray, continues: Callable[[int], bool], compiling: Callable[[], AbstractContextManager[None]]
     ) -> np.ndarray:
-        """Return a path between the ends of ``path`` (k, nq), with joints at rest that are equal at both ends.
+        """Return a path between the ends of ``path`` (k, nq) on which joints with equal positions at both ends rest.
 
         See `path_with_joints_at_rest`; further searches have a limited number of iterations.
         """
@@ -204,9 +204,9 @@ class KernelSearch:
     def _search_in_tables(
         self, spacing: float, continues: Callable[[int], bool], allowed: int
     ) -> tuple[np.ndarray | None, int, bool]:
-        """Return the shortest path (or None), the number of parts, and True if the tables are too small.
+        """Return the shortest path (or None), the number of kernel calls, and True if the tables are too small.
 
-        The kernel searches in parts.  The first ``allowed`` parts begin without a call of ``continues``.
+        The first ``allowed`` kernel calls are made without a call of ``continues``.
         """
         options, space = self.options, self.space
         n = len(space.weights)
@@ -261,9 +261,10 @@ class KernelSearch:
 def _roots_and_pairs(
     space: PlanningSpace, starts: np.ndarray, goals: np.ndarray, tables: SearchTables
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray, int]:
-    """Return the tables of nodes with all roots, of roots, and of pairs of start and goal, and the number of pairs.
+    """Return the initial tables of a search (nodes, roots, pairs of start and goal), and the number of pairs.
 
-    They are ``nodes`` of `Trees`, ``roots`` of `SearchRequest` and ``pairs`` of `Sampling`, the nearest pair first.
+    The tables are ``nodes`` of `Trees`, ``roots`` of `SearchRequest` and ``pairs`` of `Sampling`, the nearest pair
+    first.
     """
     n = starts.shape[1]
     along = space.difference(starts[:, None], goals[None])  # (starts, goals, nq)

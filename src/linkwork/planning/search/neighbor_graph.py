@@ -56,7 +56,10 @@ def nearest_nodes(space: PlanningSpace, q: np.ndarray, rows: np.ndarray, k: int)
 
 
 def near_pairs(space: PlanningSpace, q: np.ndarray, k: int, first: int = 0) -> np.ndarray:
-    """Return pairs (m, 2) of indices i < j, each of a row from ``first`` on and one of its k nearest rows."""
+    """Return index pairs (m, 2) with i < j that connect each configuration from index ``first`` on to its k nearest.
+
+    ``q`` (n, nq) are all configurations.
+    """
     if len(q) < 2 or first >= len(q):
         return np.empty((0, 2), dtype=int)
     near = nearest_nodes(space, q[first:], q, k + 1)
@@ -67,7 +70,7 @@ def near_pairs(space: PlanningSpace, q: np.ndarray, k: int, first: int = 0) -> n
 
 
 def components(count: int, edges: np.ndarray) -> np.ndarray:
-    """Return the component of each node of a graph (count,), as the smallest index of a node in it.
+    """Return the connected component of each node of a graph (count,): the smallest index of a node in it.
 
     ``edges`` are (m, 2).
     """
@@ -113,9 +116,9 @@ class ShortestLengths:
         return result
 
     def last_edges(self, begin: np.ndarray, result: np.ndarray, lengths: np.ndarray) -> np.ndarray:
-        """Return the index (n,) of the last edge of the shortest path to each node; −1 where the path begins.
+        """Return the index (n,) of the last edge of the shortest path to each node; −1 where no edge leads to it.
 
-        ``result`` is that of `distances`.
+        ``result`` are the lengths that `distances` returned for ``begin`` and ``lengths``.
         """
         last_edges = np.full(self._count, -1)
         if len(self._heads):
@@ -149,10 +152,10 @@ class Adjacency:
     def shortest(
         self, begin: dict[int, float], end: dict[int, float], ahead: Sequence[float], open_: Sequence[bool]
     ) -> list[int] | None:
-        """Return the nodes of the shortest path from any begin to any end along open edges, by A*, or None.
+        """Return the nodes of the shortest path along open edges from any start to any end node; None if there is none.
 
-        ``begin`` and ``end`` map nodes to the lengths before and after them.  ``ahead`` is a lower bound of the
-        remaining length from each node.  ``open_`` is True for open edges.
+        The method is A*. ``begin`` and ``end`` map start and end nodes to lengths that are added before and after them.
+        ``ahead`` is a lower bound of the remaining length from each node. ``open_`` is True for open edges.
         """
         best = dict(begin)
         before: dict[int, int] = {}

@@ -75,11 +75,11 @@ def shorten_path(
 
 
 def steady_path(space: PlanningSpace, path: np.ndarray) -> np.ndarray:
-    """Return the path with joints at rest that begin and end at the same position, where its edges remain free.
+    """Return the path with joints set to rest whose positions at both ends are equal, where edges remain free.
 
     In a search such joints move only because of random samples, for example the joints of a gripper that holds a part.
-    All of them are set to rest together.  If edges are then not free, only those at the end of the robot are set to
-    rest, or one joint after the other.  The path's ends are unchanged to the last bit.
+    All of them are set to rest together. If edges are then not free, only those at the end of the robot are set to
+    rest, or one joint after the other. The path's ends are unchanged to the last bit.
     """
     groups = space.resting_joints(path[0], path[-1])
     try:
@@ -100,11 +100,11 @@ def path_with_joints_at_rest(
     path: np.ndarray,
     search: Callable[[PlanningSpace, np.ndarray, np.ndarray], np.ndarray | None],
 ) -> np.ndarray:
-    """Return a path between the ends of ``path`` (k, nq), with joints at rest that are equal at both ends.
+    """Return a path between the ends of ``path`` (k, nq) on which joints with equal positions at both ends rest.
 
-    Let the joints among them at the end of the robot, such as fingers, rest.  If ``path`` is then not free, further
-    searches lock these joints: ``search(locked_space, start, end)`` returns a path or None.  If no path is found, as
-    many joints rest as `steady_path` permits.
+    First, the path is changed where its edges remain free (`steady_path`). If joints at the end of the robot, such as
+    fingers, then still move, they are locked in further searches: ``search(locked_space, start, end)`` returns a path
+    or None. If no path is found, as many joints rest as `steady_path` permits.
     """
     path = steady_path(space, path)
     _, outer, last = space.resting_joints(path[0], path[-1])
@@ -220,7 +220,7 @@ def _path_points(space: PlanningSpace, path: np.ndarray, phase: float | None) ->
 def shortest_visible(space: PlanningSpace, points: np.ndarray, at: np.ndarray, spacing: float) -> np.ndarray:
     """Return the shortest path whose nodes are points (n, nq) of a path, with free segments between them.
 
-    ``at`` are their path parameters: the number of corners before each point.
+    ``at`` are the parameters of the points: the number of corners before a point plus its fraction of the edge.
     """
     n = len(points)
     if n > 2 * _MAX_POINTS:
@@ -271,9 +271,9 @@ def appear_free(space: PlanningSpace, q0: np.ndarray, phi: np.ndarray, spacing: 
 
 
 def _rest(counts: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Return the parameters t of the points of segments that are not at ¼, ½ or ¾, and the segment of each.
+    """Return the fractions k/n of points on segments that remain to be checked, and the index of each point's segment.
 
-    A segment with n = ``counts`` parts has the points k/n.
+    A segment is divided into n = ``counts`` parts. The points at ¼, ½ and ¾ are left out.
     """
     inner = counts - 1
     which = np.repeat(np.arange(len(counts)), inner)
@@ -311,9 +311,9 @@ _SIZES = (0.5, 0.25, 0.12, 0.05)  # sizes of blends relative to the shorter edge
 
 
 def blend_corners(space: PlanningSpace, path: np.ndarray, lengths: np.ndarray) -> tuple[np.ndarray, np.ndarray] | None:
-    """Return a path with blended corners as times (k + 1,) and coefficients (k, nq, 4) of k cubic segments.
+    """Return a path with blended corners as k cubic segments: times (k + 1,) and coefficients (k, nq, 4).
 
-    The edges of the path take ``lengths`` (n,) [s].  Corners without a valid blend stay.  The result is None for
+    The edges of the path take ``lengths`` (n,) [s]. Corners without a valid blend stay. The result is None for
     configurations that are not Euclidean, and if the robot's displacements have no known bound.
     """
     if not space.is_plain:
@@ -348,7 +348,7 @@ def blend_corners(space: PlanningSpace, path: np.ndarray, lengths: np.ndarray) -
 
 
 def _weight_integral(x: np.ndarray) -> np.ndarray:
-    """Return ∫₀ˣ w dx (...) of the weight w of a blend."""
+    """Return ∫₀ˣ w dx (...) of a blend's weight w, which rises from 0 to 1 for x from 0 to 1."""
     begun, ended = np.maximum(x - _RISE, 0.0), np.maximum(x - (1.0 - _RISE), 0.0)
     result: np.ndarray = (x**3 - begun**3 - ended**3) / (6.0 * _RISE * (1.0 - _RISE))
     return result

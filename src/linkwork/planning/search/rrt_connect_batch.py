@@ -101,7 +101,7 @@ class _Search:
         return result
 
     def connect(self, side: int, added: np.ndarray) -> np.ndarray | None:
-        """Extend the other tree towards new nodes; return a path if it reaches one, else None.
+        """Extend the other tree towards the nodes ``added`` to tree ``side``; return a path if it arrives, else None.
 
         All edges of the path are free.
         """
@@ -166,7 +166,7 @@ class _Search:
         return ends, num_free == counts
 
     def _checked_path(self, side: int, first: int, second: int) -> np.ndarray | None:
-        """Return the path over two nodes of both trees with the same configuration, or None if an edge is not free.
+        """Return the path through two nodes with the same configuration, one of each tree; None if an edge is not free.
 
         In the latter case these edges are removed with their descendants, and the spacing of checks is halved.
         """

@@ -73,13 +73,15 @@ def search_kernel(
 ) -> Kernel:
     """Return the compiled loop of repeated searches.
 
-    Inputs: nodes and links of trees, whose first nodes are the starts and goals; roots, pairs, shifts of samples and of
-    shortcuts, spans, limits and weights; the values named in `VALUES`; for each block of pairs individual margins (if
-    ``each``) and the scene's arrays. Outputs: nodes, links, the best path, and the remaining fields of `SearchResult`:
-    rows and length of the path, rows of the table and of each tree, index of the last sample, numbers of searches,
-    rounds and nodes, and flags of trees that continue to grow, that are full, and of a crowded table.
-
     Pairs of ``deep`` blocks have negative margins, so they may overlap by these.
+
+    Inputs: nodes and links of trees, whose first nodes are the starts and goals; roots; pairs; shifts of samples and of
+    shortcuts; spans, limits and weights; the values named in `VALUES`. For each block of pairs the inputs include
+    individual margins (if ``each``) and the scene's arrays.
+
+    Outputs: nodes, links, the best path, and the remaining fields of `SearchResult`. These are rows and length of the
+    path, rows of the table and of each tree, the index of the last sample, and the numbers of searches, rounds and
+    nodes. The flags are 1 for trees that continue to grow, trees that are full, and a crowded table.
     """
     n = len(turning)
 
@@ -183,5 +185,5 @@ def search_kernel(
 
 
 def _name(name: str, block: int) -> str:
-    """Return the kernel's name for an input of the block of pairs with index ``block``."""
+    """Return the name of a kernel input ``name`` that belongs to the block of pairs with index ``block``."""
     return f"{name}_{block}" if block else name

@@ -25,7 +25,7 @@ class GrownTree(Protocol):
 class TableTree:
     """One of two search trees that share tables; its configurations and parents are extracted on demand.
 
-    The tables are nodes (n, nq) and links (n, 2): the tree of each node and its parent.
+    The tables are nodes (n, nq) and links (n, 2): a link is the index of the node's tree and the row of its parent.
     """
 
     def __init__(self, nodes: np.ndarray, links: np.ndarray, side: int, count: int) -> None:

@@ -1,9 +1,9 @@
-"""Augmented-Lagrangian cost of a step: rows of its terms, their cost, gradient and Hessian.
+"""Augmented-Lagrangian cost of a step: components r of its terms, their cost, gradient and Hessian.
 
-A row depends on the state, the control and the outputs of the step, r(x, u, y) (a *moving* row), or only on the next
-state, r(y) (a *reached* row).  Its weight w is an input of each call; a row with w = 0 does not contribute, even if r
-is NaN.
-With multipliers λ and a penalty ρ the cost is
+A component depends on the state, the control and the outputs of the step, r(x, u, y) (a *moving* component), or only on
+the next state, r(y) (a *reached* component).  In names and arguments, components are called rows.  A component's weight
+w is an input of each call.  A component with w = 0 does not contribute, even if r is NaN. With multipliers λ and a
+penalty ρ the cost is
 
     cost          w r
     squares       ½ (w r)²
@@ -89,7 +89,11 @@ class TermRequest(Terms):
 
 @dataclass(frozen=True)
 class WeightedRows:
-    """Augmented-Lagrangian cost of the components of a step: their kinds, weights and multipliers, and the penalty."""
+    """Augmented-Lagrangian cost of the components of a step's terms, with their kinds, weights and multipliers.
+
+    Kinds are "cost", "least_squares", "equality" and "inequality". ``multipliers`` has an entry for each component, and
+    ``penalty`` is a number for all.
+    """
 
     kinds: tuple[str, ...]
     weights: Scalars

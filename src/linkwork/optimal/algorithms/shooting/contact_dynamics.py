@@ -81,14 +81,14 @@ _NOISE = 1e-18  # squared relative size below which a row counts as zero
 
 @dataclass(frozen=True)
 class ContactModel:
-    """Contact or constraint of a step: its force, and the feature that is zero while it is active."""
+    """A contact or constraint of a step: the variable of its force, and a feature that is zero while it is active."""
 
     force: PathContact | ConstraintForce
     feature: Feature
 
 
 class _StepSolution(NamedTuple):
-    """Velocities and forces at the end of a step, with the matrices of its equations."""
+    """Velocities v⁺ (nv) and contact forces at the end of a step, with the matrices of their equations."""
 
     v: list[Any]  # v⁺
     forces: list[Any]
@@ -114,7 +114,11 @@ class ContactDynamics(RobotDynamics):
         return sum(contact.force.size for contact in self.contact_models)
 
     def at(self, data: Scalars) -> Dynamics:
-        """Return the dynamics of a step; ``data`` are time, gap as a fraction of h, and flags of active contacts."""
+        """Return the dynamics of one step, for its entries of ``data``.
+
+        The entries are the time [s] of the next configuration, the time to it divided by h, and a flag for each
+        contact: 1 if active.
+        """
         active = tuple(data[len(data) - len(self.contact_models) :])
         return replace(self, time=data[0], share=data[1], active=active)
 
@@ -141,7 +145,10 @@ class ContactDynamics(RobotDynamics):
         M = mass_matrix(tree, q, True) if is_resisted else []
 
         def linearised(z: Scalars) -> tuple[list[Any], Matrix]:
-            """Return v⁺ without contact forces, and W = h M⁻¹, with the resistance linearised about a velocity z."""
+            """Return the velocity v⁺ without contact forces, and the matrix W = h (M + h S)⁻¹ from forces to v⁺.
+
+            S are the slopes of damping and dry friction, which are linearised about the velocity z.
+            """
             slopes, added = linear_resistance(tree, v, z) if is_resisted else ([], [0.0] * tree.nv)
             free_inverse = inverse_mass_matrix(tree, q, self.passive) if not is_resisted else None
             inverse = free_inverse or self.resisted_inverse(M, slopes)
@@ -189,9 +196,9 @@ class ContactDynamics(RobotDynamics):
         return [on for model, on in zip(self.contact_models, self.active, strict=True) for _ in range(model.force.size)]
 
     def _rows(self, q: Scalars, W: Matrix) -> tuple[Matrix, list[Any]]:
-        """Return the constraint Jacobian G, and the rounding level of S's diagonal.
+        """Return the constraint Jacobian G at q, and a small number for each diagonal element of S, its rounding error.
 
-        Inactive contacts have zero rows in G.  ``W`` is h M⁻¹.
+        S = ∂r/∂v⁺ h M⁻¹Gᵀ is the matrix of the contact forces. Inactive contacts have zero rows in G. ``W`` is h M⁻¹.
         """
         tree, rows, sizes = self.tree, [], []
         split = tree.split_q(q)
@@ -218,7 +225,10 @@ class ContactDynamics(RobotDynamics):
         return rows, [dot(diagonal, size) for size in sizes]
 
     def _residual(self, q: Scalars, v: Scalars) -> tuple[list[Any], Matrix, Matrix]:
-        """Return the contact residuals r, ∂r/∂v⁺ and ∂r/∂q, with zeros for inactive contacts; ``v`` is v⁺."""
+        """Return the residuals r of contacts and constraints at the end of a step, ∂r/∂v⁺ and ∂r/∂q.
+
+        ``v`` is v⁺, the velocity at the end. Inactive contacts have zeros.
+        """
         tree, gap, n = self.tree, self.gap, self.tree.nv
         displacement = [a * gap for a in v]
         by_configuration, by_step = integrate_derivatives(tree, q, displacement)
@@ -240,9 +250,10 @@ class ContactDynamics(RobotDynamics):
         return residual, by_v, by_q
 
     def _factors(self, D: Matrix, moving: Matrix, floors: Scalars) -> NearlySymmetricFactors:
-        """Return the factors of S = ∂r/∂v⁺ h M⁻¹Gᵀ, with ones on the diagonal for inactive contacts.
+        """Return the factors of S = ∂r/∂v⁺ h M⁻¹Gᵀ, the matrix of the contact forces.
 
-        ``D`` is ∂r/∂v⁺, ``moving`` is h M⁻¹Gᵀ, and ``floors`` are the rounding levels of S's diagonal.
+        ``D`` is ∂r/∂v⁺, and ``moving`` is h M⁻¹Gᵀ. ``floors`` are rounding errors of the diagonal elements, which are
+        added to S. Inactive contacts have ones on the diagonal.
         """
         S = product(D, moving)
         for k, on in enumerate(self._masks()):
@@ -317,7 +328,7 @@ class ContactDynamics(RobotDynamics):
 
 @dataclass(frozen=True, slots=True)
 class NearlySymmetricFactors:
-    """The factors L U of S + E, for a nearly symmetric, positive semidefinite S."""
+    """Factors L U of S + E, for a nearly symmetric, positive semidefinite S and a small diagonal matrix E."""
 
     E: list[Any]
     L: list[dict[int, Any]]  # below the diagonal, by column

@@ -45,11 +45,10 @@ def row_kinds(term: PathTerm) -> tuple[str, ...]:
 def split_terms(
     dynamics: RobotDynamics, terms: Sequence[PathTerm], by_dynamics: Collection[int] = ()
 ) -> tuple[list[int], list[int]]:
-    """Return the indices of terms that depend on a step itself, and of terms that depend only on the reached state.
+    """Return the indices of terms that depend on a step itself, and of terms that depend only on the next state.
 
-    The terms with an index in ``by_dynamics`` are left out: the dynamics satisfy them.
-
-    Raises ValueError, with the name of the feature, for features that shooting does not support.
+    The terms with an index in ``by_dynamics`` are left out: the dynamics satisfy them. Raises ValueError, with the name
+    of the feature, for features that shooting does not support.
     """
     moving: list[int] = []
     reached: list[int] = []
@@ -183,10 +182,10 @@ class CostTerms(Terms):
 
 
 class ShootingWindow(PathWindow):
-    """Window of the state that a shooting step reaches, in which features are evaluated.
+    """The window of a shooting step, in which features are evaluated: configuration, velocity and time after the step.
 
-    With ``before``, the state and control of the step, the window also has the quantities of the step itself.
-    ``reads_step`` is True once a feature has read such a quantity.
+    With ``before``, the state and control at the beginning of the step, the window also provides accelerations and
+    torques of the step. ``reads_step`` is True once a feature has read such a quantity.
     """
 
     _by = "forward"
@@ -266,10 +265,10 @@ class ShootingWindow(PathWindow):
             self._of_the_step("an earlier step", back == 1 or (back == 2 and self._exact))
 
     def _of_the_step(self, quantity: str, known: bool) -> tuple[Scalars, Scalars]:
-        """Return the state at which the step begins, and its control.
+        """Return the state at which the step begins, and its control, from which ``quantity`` can be computed.
 
-        ``known`` is True if state and control determine the ``quantity``. Raises ValueError if ``known`` is False, and
-        for a window without state and control.
+        ``known`` is False if they do not determine the quantity. Then, and for a window without state and control,
+        ValueError is raised.
         """
         self.reads_step = True
         if not known:
@@ -318,10 +317,10 @@ class TorqueWeightWindow(InverseWindow):
         return list(self._torques[passive])
 
     def curvature(self, rows: Scalars, weights: Scalars) -> list[list[Any]]:
-        """Return the second derivatives of Σ s_k τ_k with respect to (x, u), with constant s = Σ wᵢ ∂rᵢ/∂τ.
+        """Return the second derivatives of Σ s_k τ_k with respect to (x, u), for the joint forces τ of the step.
 
-        ``rows`` are the components rᵢ, computed in this window, and ``weights`` their factors wᵢ. τ are the joint
-        forces, without constraint forces.
+        The weights s = Σ wᵢ ∂rᵢ/∂τ are constant. ``rows`` are the components rᵢ of cost terms, computed in this window,
+        and ``weights`` their factors wᵢ. τ does not include constraint forces.
         """
         dynamics, (x, u) = self._dynamics, self._of_the_step("torques", True)
         count = dynamics.size + dynamics.controls

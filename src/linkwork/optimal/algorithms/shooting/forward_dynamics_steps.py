@@ -81,16 +81,22 @@ class RobotDynamics(Dynamics):
 
     @property
     def gap(self) -> Any:
-        """Time [s] from a configuration to the next one."""
+        """Time [s] from the configuration before a step to the configuration after it: h, or h/2 in the last step."""
         return self.h if self.share.__class__ is float and self.share == 1.0 else self.h * self.share
 
     @property
     def staggers(self) -> bool:
-        """True if configurations are in the middles of steps, so that q⁺ and v⁺ determine q."""
+        """True if configurations belong to the middles of steps and velocities to their ends.
+
+        Then the next configuration and velocity determine the configuration before.
+        """
         return self.integrator != "runge_kutta_4"
 
     def at(self, data: Scalars) -> Dynamics:
-        """Return the dynamics of a step; ``data`` begins with the time of the next configuration and gap/h."""
+        """Return the dynamics of one step, for its entries of ``data``.
+
+        The first entries are the time [s] of the next configuration, and the time to it divided by h.
+        """
         return replace(self, share=data[1])
 
     @property
@@ -99,7 +105,10 @@ class RobotDynamics(Dynamics):
         return self.passive and self.integrator == INTEGRATORS[0] and resists(self.tree)
 
     def by_begin(self, x: Scalars, rows: Matrix) -> Matrix:
-        """Convert derivatives ``rows`` (..., 2nv) in a step's state x to derivatives in the state at its beginning."""
+        """Convert derivatives with respect to the staggered state x to those with respect to a step's initial state.
+
+        ``rows`` (..., 2nv) are the derivatives. In a staggered state, q is h/2 later than v.
+        """
         if not self.staggers:
             return rows
         (q, v), n, half = self.split_state(x), self.tree.nv, 0.5 * self.h
@@ -156,7 +165,10 @@ class RobotDynamics(Dynamics):
         return resisted_velocity(self.tree, mass_matrix(self.tree, q, True), v, self.h, forces)
 
     def resisted_inverse(self, M: Matrix, slopes: Scalars) -> FactoredInverse:
-        """Return (M + h S)⁻¹ with the ``slopes`` S of damping and dry friction."""
+        """Return (M + h S)⁻¹, the inverse mass matrix of a step with implicit damping and friction.
+
+        ``slopes`` S (nv) are the derivatives of damping and friction with respect to the velocity after the step.
+        """
         return FactoredInverse.of(self.tree, with_diagonal(M, [self.h * s for s in slopes]))
 
     def _runge_kutta_4(self, x: Scalars, u: Scalars) -> list[Any]:
@@ -180,7 +192,7 @@ class RobotDynamics(Dynamics):
         return [*difference(self.tree, q, p), *(b - a for a, b in zip(v, w, strict=True))]
 
     def size_of(self, change: Scalars) -> Any:
-        """Return Σ |dq| + h |dv| of a tangent vector, in units of coordinates."""
+        """Return Σ |dq| + h |dv| of a tangent vector (dq; dv) of the state, each coordinate divided by its unit."""
         n, total = self.tree.nv, 0.0
         for a, b, unit in zip(change[:n], change[n:], coordinate_units(self.tree), strict=True):
             total = total + (fabs(a) + self.h * fabs(b)) * (1.0 / unit)
@@ -231,9 +243,10 @@ class RobotDynamics(Dynamics):
         )
 
     def _resisted_rows(self, x: Scalars, u: Scalars) -> tuple[list[Any], tuple[Matrix, Matrix, Matrix]]:
-        """Return v⁺ of a step with resistance R, and the derivatives of (v⁺ − v)/h with respect to q, v and τ.
+        """Return the velocity v⁺ after a step, and derivatives of the mean acceleration (v⁺ − v)/h in q, v and τ.
 
-        With W = (M + h S)⁻¹ the derivatives are −W ∂ID/∂q, −W (∂ID/∂v − ∂R/∂v + S) and W; ID is inverse dynamics.
+        The step has a resistance R, damping and dry friction. With W = (M + h S)⁻¹ and S = ∂R/∂v⁺ the derivatives are
+        −W ∂ID/∂q, −W (∂ID/∂v − ∂R/∂v + S) and W; ID is inverse dynamics.
         """
         (q, v), after = self.split_state(x), self.velocity(x, u)
         slopes, begin_slopes = (resistance_slopes(self.tree, at) for at in (after, v))
@@ -245,7 +258,12 @@ class RobotDynamics(Dynamics):
         return after, (by_q, by_v, W)
 
     def _bent(self, x: Scalars, u: Scalars, weights: Scalars) -> tuple[list[Any], tuple[Matrix, ...], list[Any]]:
-        """Return v⁺, the second derivatives of λ·ID − λ·R(v), and those of λ·R with respect to v⁺, for λ = W w."""
+        """Return the velocity v⁺ after a step, and second derivatives of the step's equations, weighted by λ = W w.
+
+        ``weights`` are w. W is (M + h S)⁻¹, with the slopes S of the resistance R (damping and dry friction). The
+        second derivatives are those of λ·ID − λ·R(v) in q, v and a, with the inverse dynamics ID. The last result has
+        those of λ·R in v⁺.
+        """
         q, v = self.split_state(x)
         if not self.is_resisted:
             a, H = implicit_hessian(self.tree, q, v, self.forces(u), weights, passive=self.passive)
@@ -261,14 +279,15 @@ class RobotDynamics(Dynamics):
         return after, (by_qq, by_qv, with_diagonal(by_vv, [_times(b, -1.0) for b in begin_bent]), by_qa), bent
 
     def curvature(self, x: Scalars, u: Scalars, gradients: Sequence[Scalars]) -> list[Matrix]:
-        """Return second derivatives of a step in parts, in (δq, δv⁺) and in (δq, δv, ε); see `Dynamics.curvature`.
+        """Return second derivatives of a step, weighted by ``gradients``, as two matrices: see `Dynamics.curvature`.
 
-        Let w be the gradient with respect to v⁺, λ = M⁻¹ w, and H the second derivatives of λ · ID (inverse dynamics).
-        Then the second derivatives of w · v⁺ are
+        The first is in (δq, δv⁺), the second in (δq, δv, ε) with the change ε of the control. Let w be the gradient
+        with respect to v⁺, λ = M⁻¹ w, and H the second derivatives of λ · ID (inverse dynamics). Then the second
+        derivatives of w · v⁺ are
 
             −h (δqᵀH_qq δq + 2 δqᵀH_qv δv + δvᵀH_vv δv) − 2 δqᵀH_qa h δa,      h δa = δv⁺ − δv.
 
-        Resistance R adds −h δv⁺ᵀH_RR δv⁺, where H_RR are the second derivatives of λ · R.
+        Damping and friction R add −h δv⁺ᵀH_RR δv⁺, where H_RR are the second derivatives of λ · R.
         """
         if self.integrator == "runge_kutta_4":
             return super().curvature(x, u, gradients)
@@ -312,9 +331,10 @@ def _times(x: Any, h: Any) -> Any:
 
 
 def joint_curvature(body: Body, q: Scalars, v: Scalars, h: Any, weights: Scalars) -> Matrix:
-    """Return the second derivatives of w · δq⁺ with respect to (δ, ε), with constant ``weights`` w.
+    """Return the second derivatives of w · δq⁺ with respect to (δ, ε), for a step of one joint.
 
-    ``body`` is the body of the joint, ``v`` the velocity of the step, and ``h`` its duration.
+    The joint moves from q at velocity v for h seconds. δ is the change of q, ε that of v, and δq⁺ the change of q ⊕ h v
+    as a tangent vector. ``weights`` w are constant. ``body`` is the body of the joint.
     """
     if body.joint.has_fixed_subspaces:
         return _of_group(body, v, h, weights)
@@ -365,5 +385,8 @@ def _of_group(body: Body, v: Scalars, h: Any, weights: Scalars) -> Matrix:
 
 
 def _as_velocities(body: Body, q: Scalars, rates: Sequence[dict[Any, Any]], n: int) -> Matrix:
-    """Return the joint's velocity along each of ``n`` directions; ``rates`` are the derivatives of q."""
+    """Return, for each of ``n`` directions, the joint's velocity at which q changes at the given ``rates``.
+
+    ``rates`` has a dict for each element of q, from direction to derivative.
+    """
     return [body.call_joint("velocity_from_rate", q, [row.get(k, 0.0) for row in rates]) for k in range(n)]

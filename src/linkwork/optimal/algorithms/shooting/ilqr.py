@@ -92,7 +92,11 @@ class Shooting:
 
     @property
     def _tolerances(self) -> tuple[Scalars, Scalars]:
-        """Tolerances of the components of constraints, as two sequences: for moving and for reached components."""
+        """Tolerances of the components of constraints, as two sequences.
+
+        The first is for components that depend on the step itself, the second for those that depend only on the next
+        state.
+        """
         if self.tolerances is not None:
             return self.tolerances
         return tuple([self.feasibility] * len(k) for k in (self.terms.moving_kinds, self.terms.reached_kinds))  # type: ignore[return-value]
@@ -116,7 +120,7 @@ class Shooting:
         return fmax(*result)
 
     def before(self, x: Any) -> Any:
-        """Return the states at which steps begin; ``x`` are the states to which they lead."""
+        """Return the states (T, nx) at which steps begin; ``x`` (T, nx) are the states at which they end."""
         return np.concatenate([np.array([list(self.start)], dtype=object), x[:-1]])
 
     def roll_out(self, u: Any) -> RollOut:
@@ -182,7 +186,11 @@ class Shooting:
         return packed, *arrays
 
     def evaluate(self, state: SearchState) -> tuple[Any, Any]:
-        """Return the values of the components of `Terms` in all steps, and the triples of `linearize`."""
+        """Return the values of all cost and constraint components, and a triple for each step, without derivatives.
+
+        The triple is (cost, largest violation, size of the gap). A gap is the difference between the end of a step and
+        the beginning of the next.
+        """
 
         def step(_: Any, row: Any) -> tuple[Any, Any]:
             x, u, y, data, w, k = row
@@ -204,9 +212,9 @@ class Shooting:
         return [cost, self._beyond(parts, rows), self.dynamics.size_of(gap) if self.gaps else 0.0]
 
     def model(self, packed: Any, curvature: Any = None) -> StepModel:
-        """Return the quadratic model of a step from its packed values.
+        """Return the quadratic model of a step's cost and dynamics, from a flat array that `linearize` returned.
 
-        ``curvature`` are packed second derivatives of the dynamics, if they are used.
+        ``curvature`` are second derivatives of the dynamics, also as a flat array, if they are used.
         """
         factors, g, H, g_y, H_y, gap = self.packing.unpacked(packed)
         parts = () if curvature is None else self.curvature_packing.unpacked(curvature)
@@ -217,8 +225,9 @@ class Shooting:
     def dynamics_curvature(self, state: SearchState, packed: Any) -> Any:
         """Return, for each step, the second derivatives of the dynamics, weighted with the costates of the motion.
 
-        The result has the lower triangles of the parts that `Dynamics.curvature` returns, multiplied by ``bend`` of the
-        search's state, packed, and stored for `scan_stored`.
+        The result has the lower triangles of the matrices that `Dynamics.curvature` returns, as flat arrays stored for
+        `scan_stored`. They are multiplied by ``bend`` of the search's state, a factor from 0 to 1. ``packed`` are the
+        models of all steps, from `linearize`.
         """
 
         def back(p: Any, row: Any) -> tuple[Any, Any]:
@@ -259,7 +268,11 @@ class Shooting:
     def roll_out_policy(
         self, old: RollOut, policy: Policy, share: Any, multipliers: Any, penalty: Any, gaps: Any
     ) -> tuple[RollOut, Any, Any]:
-        """Return the motion with a fraction of the policy, its cost, and its largest relative violation."""
+        """Return the motion with a fraction of a feedback policy, its cost, and its largest relative violation.
+
+        ``share`` is the fraction, and ``old`` the motion to which the policy belongs. ``gaps`` are the differences
+        between the end of a step and the beginning of the next, of which the same fraction is closed.
+        """
 
         def step(state: Any, row: Any) -> tuple[Any, Any]:
             x, total, most = state
@@ -286,9 +299,9 @@ class Shooting:
         return RollOut(x, u), cost, violation
 
     def cost_change(self, packed: Any, policy: Policy, gaps: Any) -> tuple[Any, Any]:
-        """Return the predicted first- and second-order change of the cost along the full policy.
+        """Return the predicted first- and second-order change of the cost for a full step along a feedback policy.
 
-        The full policy closes all gaps.
+        The step also closes all gaps, the differences between the end of a step and the beginning of the next.
         """
         n = self.dynamics.size
 
@@ -318,9 +331,10 @@ class Shooting:
         gaps: Any,
         last: Any,
     ) -> _LineSearch:
-        """Return the motion with the largest fraction 1, ½, ¼ ... of the policy that decreases the merit.
+        """Return the motion for the largest fraction 1, ½, ¼ ... of a policy that decreases the merit.
 
-        If ``last`` is true, the motion also has to satisfy the constraints within their tolerances.
+        The merit is ``cost`` plus a factor times the total ``gap``. ``slope`` is the derivative of the cost along the
+        policy. If ``last`` is true, the motion also has to satisfy the constraints within their tolerances.
         """
         merit = cost + state.nu * gap
         promised = slope - state.nu * gap
@@ -419,7 +433,10 @@ class Shooting:
         )  # fmt: skip
 
     def _plain(self, rows: Any) -> Any:
-        """Return the cost of a motion without the terms of constraints; ``rows`` are the components by step."""
+        """Return the costs plus half the squares of a motion, without its constraints.
+
+        ``rows`` are the values of all components, step by step.
+        """
 
         def step(total: Any, row: Any) -> tuple[Any, Any]:
             w, rows = row

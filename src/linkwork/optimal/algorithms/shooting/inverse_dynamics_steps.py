@@ -39,10 +39,9 @@ INVERSE_INTEGRATORS = ("semi_implicit_euler", "stormer_verlet")
 
 @dataclass(frozen=True)
 class InverseDynamics(RobotDynamics):
-    """Step whose controls u are accelerations and variables; joint forces τ follow by inverse dynamics.
+    """Step whose controls u are accelerations, then variables; joint forces τ follow by inverse dynamics.
 
-    ``variables`` are names and sizes.  ``acting`` are the contacts and constraints whose forces are among the
-    variables.
+    ``variables`` are their names and sizes. ``acting`` are the contacts and constraints whose forces are variables.
     """
 
     variables: tuple[tuple[str, int], ...] = ()
@@ -64,7 +63,10 @@ class InverseDynamics(RobotDynamics):
         return values
 
     def force_arguments(self, x: Scalars, u: Scalars) -> tuple[list[Any], list[Any], list[Any]]:
-        """Return (q, w, a), at which joint forces are evaluated: w is v, or (v + v⁺)/2 with "stormer_verlet"."""
+        """Return (q, w, a), at which the joint forces of a step are evaluated by inverse dynamics.
+
+        The velocity w is v, or (v + v⁺)/2 with "stormer_verlet", where v⁺ is the velocity after the step.
+        """
         (q, v), a = self.split_state(x), self.accelerations(x, u)
         if self.integrator == "stormer_verlet":
             v = [w + b * (0.5 * self.h) for w, b in zip(v, a, strict=True)]
@@ -82,7 +84,10 @@ class InverseDynamics(RobotDynamics):
         return [b + c for b, c in zip(tau, added_resistance(self.tree, w, after), strict=True)]
 
     def torque_curvature(self, x: Scalars, u: Scalars, weights: Scalars, passive: bool, time: Any) -> list[list[Any]]:
-        """Return second derivatives of Σ wᵢ τᵢ with respect to (x, u), without constraint forces."""
+        """Return the second derivatives of Σ wᵢ τᵢ with respect to (x, u), for the joint forces τ of a step.
+
+        ``weights`` are w. τ does not include constraint forces.
+        """
         tree, n, half = self.tree, self.tree.nv, 0.5 * self.h if self.integrator == "stormer_verlet" else 0.0
         named, columns, start = self.named(u), {}, 3 * n
         for name, size in self.variables:
@@ -162,7 +167,10 @@ def joint_forces(of: JointForces, arguments: Scalars) -> list[Any]:
 
 @dataclass(frozen=True)
 class _JointForceFunction:
-    """The function τ of concatenated (q, w, a, forces), with the derivatives of inverse dynamics."""
+    """The joint forces τ as a function of one list (q, w, a, forces), with closed-form derivatives for dual numbers.
+
+    w is the velocity; the derivatives are those of inverse dynamics.
+    """
 
     of: JointForces
 

@@ -57,37 +57,46 @@ def resists(tree: Tree) -> bool:
 
 
 def friction_velocities(tree: Tree) -> list[Any]:
-    """Return the joints' friction velocities (nv); an empty list if no joint has dry friction."""
+    """Return the velocities (nv) that smooth the joints' dry friction near rest; [] if no joint has dry friction."""
     dry = dry_parameters(tree)
     return [] if all(is_zero(law.sliding) for law in dry) else [law.velocity for law in dry]
 
 
 def added_resistance(tree: Tree, v: Scalars, after: Scalars) -> list[Any]:
-    """Return R(v⁺) − R(v) (nv), the resistance that inverse dynamics at (q, v) does not include."""
+    """Return R(v⁺) − R(v) (nv) [N·m, N], the change of damping and friction R when the velocity changes from v to v⁺.
+
+    ``after`` is v⁺. Inverse dynamics at (q, v) includes R(v) only.
+    """
     both = zip(resisting_force(tree, v), resisting_force(tree, after), strict=True)
     return [a if is_zero(b) else a - b for a, b in both]
 
 
 def resistance_slopes(tree: Tree, v: Scalars) -> list[Any]:
-    """Return the slopes S_k = ∂R_k/∂v_k (nv)."""
+    """Return the derivatives ∂R_k/∂v_k (nv) of the joints' damping and friction R at velocity v."""
     moving = seeded(list(v), [1.0] * len(v))
     return [_minus(parts(x, moving[0].level)[1]) for x in resisting_force(tree, moving)] if moving else []
 
 
 def second_slopes(tree: Tree, v: Scalars) -> list[Any]:
-    """Return the second derivatives ∂²R_k/∂v_k² (nv)."""
+    """Return the second derivatives ∂²R_k/∂v_k² (nv) of the joints' damping and friction R at velocity v."""
     moving = seeded(list(v), [1.0] * len(v))
     return [parts(x, moving[0].level)[1] for x in resistance_slopes(tree, moving)] if moving else []
 
 
 def linear_resistance(tree: Tree, v: Scalars, z: Scalars) -> tuple[list[Any], list[Any]]:
-    """Return S at a velocity z, and R(z) + S (v − z) − R(v) (nv each)."""
+    """Return the slopes S = ∂R/∂v of damping and friction R at velocity z, and R(z) + S (v − z) − R(v), (nv) each.
+
+    The second result is the error at v of the linearisation about z.
+    """
     slopes, added = resistance_slopes(tree, z), added_resistance(tree, v, z)
     return slopes, [b + s * (x - y) for b, s, x, y in zip(added, slopes, v, z, strict=True)]
 
 
 def resisted_velocity(tree: Tree, M: Matrix, v: Scalars, h: Any, forces: Scalars) -> list[Any]:
-    """Return v⁺ of a step from v; ``forces`` (nv) are τ − b − R(v)."""
+    """Return the velocity v⁺ after a step of h seconds from v, with implicit damping and friction R(v⁺).
+
+    It solves M (v⁺ − v) = h (forces − R(v⁺) + R(v)). ``forces`` (nv) are the other joint forces, minus R(v).
+    """
 
     def iterate(z: Scalars) -> list[Any]:
         slopes, added = linear_resistance(tree, v, z)
@@ -112,15 +121,19 @@ def resisted_velocity(tree: Tree, M: Matrix, v: Scalars, h: Any, forces: Scalars
 
 
 def next_velocities(z: Scalars, after: Scalars) -> list[Any]:
-    """Return the velocities of the next linearisation: the solution's, or 0 where the sign has changed.
+    """Return the velocities about which the next Newton iteration linearises damping and friction.
 
-    ``z`` are the velocities of the last linearisation, and ``after`` are the velocities of its solution.
+    They are those of the last solution (``after``), or 0 where the sign differs from that in the last linearisation
+    ``z``.
     """
     return [where(lt(a * b, 0.0), 0.0, b) for a, b in zip(z, after, strict=True)]
 
 
 def velocity_error(z: Scalars, after: Scalars, scales: Scalars) -> Any:
-    """Return the largest change of a velocity, divided by its tolerance; ``scales`` are friction velocities."""
+    """Return the largest change of a velocity from ``z`` to ``after``, divided by its tolerance.
+
+    ``scales`` are the joints' friction velocities.
+    """
     changes = zip(z, after, scales, strict=True)
     return reduce(fmax, (fabs(b - a) / (_TOLERANCE * (scale + fabs(b))) for a, b, scale in changes), 0.0)
 

@@ -46,7 +46,11 @@ _LARGE = 5000  # multiplications from which on products with gains, and their so
 
 
 class StepModel(NamedTuple):
-    """Quadratic model of a step's cost and dynamics: in (x, u), and in the state to which the step leads."""
+    """Quadratic model of a step: its cost in state and control, its linear dynamics, and its cost in the next state.
+
+    ``reached_gradient`` and ``reached_hessian`` belong to the next state. ``gap`` is the difference between the end of
+    the step and the beginning of the next.
+    """
 
     linear: LinearStep
     gradient: list[Any]  # by (x, u)
@@ -60,9 +64,9 @@ class StepModel(NamedTuple):
 class Policy(NamedTuple):
     """Feedback policy du = k + K dx of all T steps, with k (T, m) and K (T, m, n).
 
-    ``slope`` is Σ q_uᵀ k over all steps, the derivative of the cost along k without gaps. ``regular`` is 1 if the
-    damped Q_uu of every step, without the controls at a limit, is positive definite, else 0. ``size`` is the largest
-    absolute value of k.
+    ``slope`` is Σ q_uᵀ k over all steps, the derivative of the cost along k, where q_u is the gradient in the controls.
+    ``regular`` is 1 if the damped Hessian Q_uu of every step, without the controls at a limit, is positive definite,
+    else 0. ``size`` is the largest absolute value of k.
     """
 
     k: Any
@@ -128,7 +132,11 @@ def backward_pass(
 
 
 def _lower_sum(Q: Matrix, columns: Matrix, gains: Matrix) -> Matrix:
-    """Return the rows of the lower triangle of Q_xx + Q_xu K from the ``columns`` of Q_ux and the ``gains`` K."""
+    """Return the rows of the lower triangle of Q_xx + Q_xu K, the Hessian of the cost to go.
+
+    Q is the Hessian of a step's cost in state and control. ``columns`` are those of its block Q_ux, and ``gains`` are
+    K.
+    """
     n = len(columns)
     if n * n * len(gains) > _LARGE:
         changes = large_product(columns, gains)
@@ -151,7 +159,7 @@ _MIN_PIVOT = 1e-13  # relative to the diagonal
 class BoxSolution(NamedTuple):
     """Minimum d of ½ dᵀQ d + qᵀd, within bounds if there are any, and its derivatives.
 
-    ``gains`` are the derivatives of d for each column C of changes of q, with a row for each component of d.
+    ``gains`` are the derivatives of d if q changes by the columns of a matrix C, with a row for each component of d.
     ``regular`` is 1 if Q, without the components at a bound, is positive definite, else 0.
     """
 
@@ -178,7 +186,7 @@ def _factored(Q: RowsOfScalars) -> tuple[SymmetricFactors, Any]:
 
 
 def unconstrained_solution(Q: RowsOfScalars, q: Scalars, columns: RowsOfScalars) -> BoxSolution:
-    """Return the minimum d = −Q⁻¹ q of ½ dᵀQ d + qᵀd, and the gains −Q⁻¹ C, from the ``columns`` of C."""
+    """Return the minimum d = −Q⁻¹ q of ½ dᵀQ d + qᵀd, and its derivatives −Q⁻¹ C if q changes by the columns of C."""
     factors, regular = _factored(Q)
     d = [-x for x in factors.solved(q)]
     return BoxSolution(d, _solved_columns(factors, negated(columns)), regular)
@@ -191,7 +199,10 @@ def _solved_columns(factors: SymmetricFactors, columns: RowsOfScalars) -> Matrix
 
 
 def box_solution(Q: RowsOfScalars, q: Scalars, columns: RowsOfScalars, lower: Scalars, upper: Scalars) -> BoxSolution:
-    """Return the minimum d of ½ dᵀQ d + qᵀd with lower ≤ d ≤ upper; components at a bound have zero gains."""
+    """Return the minimum d of ½ dᵀQ d + qᵀd with lower ≤ d ≤ upper, and its derivatives if q changes by ``columns``.
+
+    Components at a bound have zero derivatives.
+    """
     count = len(q)
 
     def split(at: Scalars) -> tuple[list[Any], list[Any]]:
@@ -242,5 +253,5 @@ def box_solution(Q: RowsOfScalars, q: Scalars, columns: RowsOfScalars, lower: Sc
 
 
 def _either(condition: Any, yes: Any, no: Any) -> Any:
-    """Return the condition ``yes`` where ``condition`` is true, else the condition ``no``."""
+    """Return the condition "``yes`` if ``condition`` is true, else ``no``"; all three are conditions."""
     return or_(and_(condition, yes), and_(not_(condition), no))

@@ -1,4 +1,4 @@
-"""State of a shooting search from iteration to iteration, and its outcome; packing of step models for loops."""
+"""State of a shooting search from iteration to iteration, and its outcome; conversion of step models to flat arrays."""
 
 from __future__ import annotations
 
@@ -81,10 +81,10 @@ def initial_scalars(tolerance: Any, penalty: Any, constrained: bool) -> list[Any
 
 
 class Packing:
-    """Conversion between nested lists of scalars and a flat array, the state of a compiled loop.
+    """Conversion between nested lists of scalars and flat arrays, which compiled loops use as state.
 
-    While a kernel is traced, plain floats are the same in all steps; this object stores them, and not the array.
-    Outside a trace the array has all values.
+    While a kernel is traced, an entry that is a plain float is the same in all steps. This object stores such entries
+    instead of the array. Outside a trace the array has all values.
     """
 
     def __init__(self) -> None:

@@ -60,7 +60,7 @@ def decision_count(dynamics: RobotDynamics) -> int:
 
 
 def step_equation_count(dynamics: RobotDynamics) -> int:
-    """Return the number of equations e(x, z, y) = 0 of a step."""
+    """Return the number of equations e(x, z, y) = 0 of a step between states x and y, with decision variables z."""
     return dynamics.size + dynamics.more
 
 
@@ -68,7 +68,7 @@ def step_equation_count(dynamics: RobotDynamics) -> int:
 class StepConditions:
     """KKT conditions of one step of an optimal motion.
 
-    The methods need ``multipliers`` for all components of `rows`; multipliers of costs and squares are not used.
+    The methods need Lagrange multipliers for all components of `rows`; those of costs and squares are not used.
     """
 
     terms: CostTerms
@@ -95,8 +95,8 @@ class StepConditions:
         """Return weighted components of terms, errors e of the step equations, and motor forces, as one list.
 
         x and y are the states before and after the step. z are the controls, followed by the contact and constraint
-        forces. A component is 0 where its term does not apply. If ``needed`` is False, e omits the joint forces that
-        are due to the motion and to contacts.
+        forces. A component is 0 where its term does not apply. If ``needed`` is False, joint forces due to the motion
+        and to contacts are left out of e.
         """
         dynamics, data = self._dynamics, list(self.data)
         u, more = z[: dynamics.controls], z[dynamics.controls :]
@@ -155,7 +155,10 @@ class StepConditions:
         return 2 * self.terms.dynamics.size + decision_count(self.terms.dynamics)
 
     def _varied(self, of: Any, x: Scalars, z: Scalars, y: Scalars) -> tuple[list[Any], Matrix]:
-        """Return the values of a function of (x, z, y), and its Jacobian."""
+        """Return the values of a function ``of`` (x, z, y), and its Jacobian, for the states x and y of a step.
+
+        z are the controls and forces of the step. The Jacobian has columns for tangent vectors of x and y.
+        """
         dynamics = self.terms.dynamics
         n, m = dynamics.size, len(z)
         rates: list[dict[Any, Any]] = [*dynamics.rates(x), *({n + k: 1.0} for k in range(m))]
@@ -281,9 +284,9 @@ def _eliminated(sizes: Sequence[int], rows: Sequence[StageRows]) -> list[Array]:
 
 
 def _wide(rows: Array, width: int, count: int) -> Array:
-    """Return equations [A b] whose matrix A is padded with zeros to ``width`` unknowns.
+    """Return linear equations [A b], with zero columns added to A so that it has ``width`` columns.
 
-    ``count`` is the number of right sides b.
+    ``count`` is the number of right-hand sides b.
     """
     columns = rows.shape[1] - count
     result = np.zeros((len(rows), width + count))

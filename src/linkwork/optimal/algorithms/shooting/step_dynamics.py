@@ -69,7 +69,7 @@ class Dynamics(ABC):
     def rates(self, x: Scalars) -> Rates:
         """Return the derivatives of each value of the state x with respect to a tangent vector at x.
 
-        Each value has a dict from index of a component of the tangent vector to derivative.
+        There is a dict for each value, from the index of a tangent component to the derivative.
         """
         return [{k: 1.0} for k in range(self.state_size)]
 
@@ -84,17 +84,20 @@ class Dynamics(ABC):
         return y, LinearStep(([list(row) for row in zip(*columns, strict=True)],))
 
     def curvature(self, x: Scalars, u: Scalars, gradients: Sequence[Scalars]) -> list[list[list[Any]]]:
-        """Return second derivatives of Σ wᵢ (f(x ⊕ δ, u + ε) ⊖ f(x, u))ᵢ, with constant weights w, in parts.
+        """Return second derivatives of the step y = f(x, u), weighted by w, as a Hessian H_k for each factor F_k.
 
-        A part H_k belongs to a factor F_k of the linear step: the Hessian with respect to the vector that F_k
-        multiplies, or empty.  The second derivatives with respect to (δ, ε) are Σ Gᵀ H_k G with G = F_{k+1} F_{k+2} …
-        (`LinearStep.hessian`). ``gradients`` are the vectors that `LinearStep.gradients` returns for w, without the
-        last one; the first is w.
+        The linear step is dy = F₁ F₂ … (dx; du). H_k is the Hessian with respect to the vector that F_k multiplies, or
+        empty. Their sum Σ Gᵀ H_k G with G = F_{k+1} F_{k+2} … is the Hessian of Σ wᵢ (f(x ⊕ δ, u + ε) ⊖ f(x, u))ᵢ with
+        respect to (δ, ε). ``gradients`` are the vectors that `LinearStep.gradients` returns for w, without the last
+        one; the first is w.
         """
         return [*([] for _ in gradients[1:]), self.whole_curvature(x, u, gradients[0])]
 
     def whole_curvature(self, x: Scalars, u: Scalars, weights: Scalars) -> list[list[Any]]:
-        """Return the second derivatives with respect to (δ, ε), by differentiation of `step`, not in parts."""
+        """Return the Hessian of Σ wᵢ (f(x ⊕ δ, u + ε) ⊖ f(x, u))ᵢ with respect to (δ, ε), by automatic differentiation.
+
+        f is `step`, and ``weights`` are w.
+        """
         y = self.step(x, u)
         n, m = self.size, self.controls
 
@@ -170,7 +173,11 @@ class LinearStep:
         return self.gradients(v)[-1]
 
     def gradients(self, v: Scalars) -> list[list[Any]]:
-        """Return v, F₁ᵀ v, F₂ᵀ F₁ᵀ v, …: the gradients in the next state and in each factor's input."""
+        """Return the gradients v, F₁ᵀ v, F₂ᵀ F₁ᵀ v, … of a function of the next state.
+
+        v is its gradient in the next state. The others are its gradients in the vectors that the factors F₁, F₂, … of
+        the step multiply.
+        """
         result = [list(v)]
         for factor in self.factors:
             result.append([dot(column, result[-1]) for column in transposed(factor)])
@@ -237,9 +244,10 @@ def _product_of_both(
     dense: Sequence[int],
     sparse: Sequence[int],
 ) -> list[list[Any]]:
-    """Return the rows ``of`` of V F, with the rows ``dense`` of F in a large product.
+    """Return rows of V F, as a large product for dense rows of F plus explicit operations for sparse rows.
 
-    ``rows`` are the dense rows of F, and ``columns`` belong to its ``sparse`` rows.
+    ``of`` are the indices of the result's rows. ``dense`` and ``sparse`` are indices of rows of F. ``rows`` are the
+    dense rows, and ``columns`` the nonzero entries of the sparse rows, by column.
     """
     product = large_product([[V[i][k] for k in dense] for i in of], rows)
     if not any(columns):
@@ -249,7 +257,10 @@ def _product_of_both(
 
 
 def _lower_product(left: Matrix, right: Matrix) -> list[list[Any]]:
-    """Return the product of two matrices, with square result; at least its lower triangle is computed."""
+    """Return the product of two matrices, if it is square and only its lower triangle is needed.
+
+    Some blocks above the diagonal are not computed.
+    """
     half = len(left) // 2 // 8 * 8
     above = large_product(left[:half], [row[:half] for row in right]) if half else []
     return [*above, *large_product(left[half:], right)]
@@ -263,7 +274,7 @@ def _nonzero_columns(F: Matrix) -> list[NonzeroColumn]:
 
 
 def _dot(column: NonzeroColumn, values: Scalars) -> Any:
-    """Return the product of a column and a vector of ``values``."""
+    """Return the scalar product of a sparse ``column`` and a vector of ``values``."""
     total: Any = 0.0
     for k, x in column:
         y = values[k]
