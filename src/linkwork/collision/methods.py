@@ -39,7 +39,8 @@ class DistanceMethods(RobotBase):
     """Methods for signed distances [m] between a robot's collision shapes, and from them to a scene's obstacles.
 
     The shapes are the links' ``collisions``; `collision_pairs` lists the pairs of links that are checked.  Shapes that
-    are fixed to the world are checked against the robot's other shapes, but not against the scene.  ``pairs`` selects
+    are fixed to the world, as a base, are checked against the robot's other shapes.  They are checked against the scene
+    only if ``pairs`` or ``link`` names them, because such distances never change.  ``pairs`` selects
     pairs of names of links, single shapes ("hand/2") and obstacles; "self" selects all pairs of links, "scene" all
     pairs of a link and an obstacle.  All pairs are the default.  Computation is in float32 if q is a float32 array.
     """
@@ -52,7 +53,8 @@ class DistanceMethods(RobotBase):
         """Compute signed distances, normals and witness points of all collision pairs, or of selected ones.
 
         q (..., nq) -> a `RobotDistances` of arrays (..., pairs) and (..., pairs, 3).  The robot's own pairs come first,
-        then the pairs with the scene, obstacle by obstacle.
+        then the pairs with the scene, obstacle by obstacle.  Pairs of an obstacle and a link that is fixed to the
+        world, such as a base, are left out, unless ``pairs`` names them: ``pairs=[("base", "table")]``.
 
         >>> import linkwork as lw
         >>> scene = lw.Scene().with_sphere("ball", 0.1, (2.0, 0, 0))
@@ -142,6 +144,7 @@ class DistanceMethods(RobotBase):
 
         ``scene`` has the obstacles, and ``pairs`` selects pairs, as in `distances`. The only entry of ``pairs`` in the
         result names the pair.  If ``link`` is a frame without shapes, the pairs of the links on the same body are used.
+        A ``link`` that is fixed to the world has pairs with the scene, too.
         """
         if isinstance(scene, str):
             raise TypeError(

@@ -182,9 +182,9 @@ class Constraint(ABC):
         return None
 
     def row_sizes(self, state: Kinematics) -> list[list[Any]] | None:
-        """Return the squared elements of G in a state, for constraints without `rates`; None if unknown.
+        """Return the squared elements of the constraint Jacobian in a state, computed without cancellation.
 
-        They are computed without cancellation.
+        It is for constraints without `rates`; None if they are unknown.
         """
         return None
 

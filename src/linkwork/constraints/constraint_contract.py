@@ -204,7 +204,10 @@ def _drift(t: _Trial) -> list[float]:
 
 
 def _bias(t: _Trial) -> list[float]:
-    """Return the relative errors of the bias γ, compared with the rate of G v + σ for constant v."""
+    """Return the relative errors of the bias γ, compared with the rate of G v + σ for constant v.
+
+    G is the constraint Jacobian and σ the drift.
+    """
     errors = []
     for q, v, time in t.states:
         ahead, behind, later, earlier = t.shifted(q, v, time)
@@ -241,7 +244,7 @@ def _closed(t: _Trial) -> list[float]:
 
 
 def _wrenches(t: _Trial) -> list[float]:
-    """Return the relative errors of G, compared with the powers of `fixed_wrenches`.
+    """Return the relative errors of the constraint Jacobian, compared with the powers of `fixed_wrenches`.
 
     They are the powers on the motion of the first frame relative to the second.
     """

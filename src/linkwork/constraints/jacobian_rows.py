@@ -42,9 +42,10 @@ class VelocityLine:
 
 
 def along(between: RelativeMotion, lines: Iterable[VelocityLine]) -> Rates:
-    """Return the rates of a constraint that the velocity of B relative to A is zero along lines.
+    """Return the rates of the constraint that B's velocity relative to A is zero along each of the lines.
 
-    Each line gives a row V·F = 0, and A·F + V·Ḟ = 0, with the twist V, the acceleration A and the line's wrench F.
+    Each line gives the rows V·F = 0 and A·F + V·Ḟ = 0, with the relative twist V, the relative acceleration A and the
+    wrench F of a unit force along the line.
     """
     rows, bias, sizes = [], [], []
     for line in lines:
@@ -68,9 +69,10 @@ Scalars = Sequence[Any]
 
 
 def chained(function: Callable[[list[Any]], Scalars], values: Scalars, velocity: Scalars, rates: Rates) -> Rates:
-    """Return the rates of a function f(y) from the rates of its arguments y: rows ∂f/∂y G, bias f″(ẏ, ẏ) + ∂f/∂y γ.
+    """Return the rates of a function f(y) from the rates of its arguments y, by the chain rule.
 
-    ``values`` are y, and ``velocity`` is ẏ.  The bias is the second time derivative of f along y + ẏ t + γ t²/2.
+    With the Jacobian rows G and the bias γ of y, they are the rows ∂f/∂y G and the bias f″(ẏ, ẏ) + ∂f/∂y γ. ``values``
+    are y, and ``velocity`` is ẏ. The bias is the second time derivative of f along y + ẏ t + γ t²/2.
     """
     moving = seeded(values, [SparseTangent(dict(enumerate(row))) for row in rates.rows])
     tangents = [parts(x, moving[0].level)[1] for x in function(list(moving))]

@@ -342,12 +342,12 @@ class ForceMethods(RobotBase):
         expressed_in: str = "world",
         out: tuple[np.ndarray, ...] | None = None,
     ) -> Any:
-        """Compute the wrench w on a frame with Jᵀ w = τ, and the residual τ − Jᵀ w.
+        """Compute the wrench w on a frame with Jᵀ w = τ, and the residual τ − Jᵀ w; J is the frame's Jacobian.
 
-        w (moment; force) is at the frame's origin, in the axes of ``expressed_in``.  If no wrench has these joint
-        forces, w minimises ‖τ − Jᵀ w‖, and the residual is not zero.  If several have, as on an arm of fewer than six
-        joints, w has least norm, with N and N·m weighted equally.  Singular values of J below 1e-5 of the largest count
-        as zero.  q (..., nq), tau (..., nv) -> wrench (..., 6) [N·m, N], residual (..., nv) [N·m, N].
+        w (moment; force) is at the frame's origin, in the axes of ``expressed_in``. If no wrench has these joint
+        forces, w minimises ‖τ − Jᵀ w‖, and the residual is not zero. If several wrenches have them, as on an arm of
+        fewer than six joints, w has least norm, with N and N·m weighted equally. Singular values of J below 1e-5 of
+        the largest count as zero. q (..., nq), tau (..., nv) -> wrench (..., 6) [N·m, N], residual (..., nv) [N·m, N].
         """
 
     @computed

@@ -93,8 +93,8 @@ class MomentumMethods(RobotBase):
     ) -> np.ndarray:
         """Compute the Jacobian J of the centre of mass: its velocity is ċ = J v.
 
-        q (..., nq) -> (..., 3, nv) [1, m], as `center_of_mass_velocity` is expressed. Columns of joints that do not
-        move the subtree relative to ``relative_to`` are zero.
+        q (..., nq) -> (..., 3, nv) [1, m]. ċ is relative to the frame ``relative_to``, in the axes of
+        ``expressed_in``. Columns of joints that do not move the subtree relative to ``relative_to`` are zero.
         """
 
     # -- energy

@@ -39,7 +39,10 @@ class Resistance(NamedTuple):
 
 
 class ForceElement(ABC):
-    """A force element of a robot: an immutable value with a name of its own."""
+    """Base class of force elements: springs, dampers and other force laws between two frames B and A of a robot.
+
+    A force element is an immutable value with a unique name.
+    """
 
     name: str
 

@@ -104,7 +104,7 @@ class ListedVertices(tuple[Vec3, ...]):
 
 
 class HullTable:
-    """Known vertices of several polytopes, as many of each: a table of constants in a kernel's code.
+    """Known vertices of several polytopes with equal numbers of vertices: a table of constants in a kernel's code.
 
     A row has the vertices of a polytope and their mean.
     """

@@ -75,7 +75,7 @@ def _cone(core: ConeCore, direction: Vec3) -> Vec3:
 
 
 def _ellipsoid(core: EllipsoidCore, direction: Vec3) -> Vec3:
-    """Return E² d/‖E d‖ with E = diag(radii)."""
+    """Return the ellipsoid's farthest point in a direction d: E² d/‖E d‖ with E = diag(radii), in the pose's axes."""
     d = core.pose.rotation.inv_act(direction)
     scaled = core.stretched(d)
     square = scaled.dot(scaled)

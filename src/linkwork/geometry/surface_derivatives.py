@@ -58,9 +58,10 @@ class Across(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Surface:
-    """Two equations P · δn = Q · δp for a surface near a point, in independent tangent directions.
+    """First-order geometry of a surface near a point p with the normal n: two equations P · δn = Q · δp.
 
-    ``clear`` is 1 if the point and its normal determine the curvature unambiguously, else 0.
+    They relate the change δn of the normal to the change δp of the point, in independent tangent directions. ``clear``
+    is 1 if the point and its normal determine the curvature unambiguously, else 0.
     """
 
     rows: tuple[Across, Across]
@@ -229,7 +230,10 @@ def _round(
 
 
 def _ellipsoid(core: EllipsoidCore, p: Vec3, n: Vec3) -> Surface:
-    """Return the surface of an ellipsoid: the derivative of c(n) = E² n/‖E n‖ is (E² − c cᵀ)/‖E n‖."""
+    """Return the surface of an ellipsoid near a point, by the derivative of its support point c(n) = E² n/‖E n‖.
+
+    The derivative is (E² − c cᵀ)/‖E n‖, with E = diag(radii).
+    """
     R = core.pose.rotation
     c, m = R.inv_act(p - core.pose.translation), R.inv_act(n)
     scaled = core.stretched(m)

@@ -70,7 +70,7 @@ class Cylindrical(JointType):
         return (self.axis,)
 
     def reduced_inertia(self, inertia: Inertia) -> Inertia:
-        """Return the inertia with ∫(a·r)² dm = 0, a the axis: the spread of mass along it has no effect."""
+        """Return a body's inertia without the spread of mass along the axis a, which has no effect: ∫(a·r)² dm = 0."""
         return Inertia(inertia.mass, inertia.moment, flat_inertia(inertia.about, self.axis))
 
     def reversed(self) -> Cylindrical:
@@ -140,7 +140,7 @@ class Helical(JointType):
         return (self.axis,)
 
     def reduced_inertia(self, inertia: Inertia) -> Inertia:
-        """Return the inertia with ∫(a·r)² dm = 0, a the axis: the spread of mass along it has no effect."""
+        """Return a body's inertia without the spread of mass along the axis a, which has no effect: ∫(a·r)² dm = 0."""
         return Inertia(inertia.mass, inertia.moment, flat_inertia(inertia.about, self.axis))
 
     def reversed(self) -> Helical:

@@ -29,12 +29,12 @@ class SphericalEuler(JointType):
 
     q (3,): intrinsic Euler angles (α, β, γ) [rad], R_FM = R_i(α) R_j(β) R_k(γ) for the axis ``order`` ijk.
 
-    v (3,): their rates [rad/s].  q̇ = v, so τ are the torques of three hinges at one point, and S depends on q: S =
-    (R_kᵀ R_jᵀ e_i, R_kᵀ e_j, e_k).  For an order of three different axes, cos β = 0 is singular (gimbal lock).  For an
-    order that repeats its first axis, sin β = 0 is, which includes the zero configuration.  There S has rank 2:
-    kinematics, inverse dynamics and the mass matrix stay finite and exact, the mass matrix is singular, and forward
-    dynamics has no solution.  `regularity` is 0 there.  The velocities are rates rather than ω because rates correspond
-    to gimbal motors and recorded angles, and because q̇ is then finite everywhere.  [RBDA, section 4.4]
+    v (3,): their rates [rad/s]. q̇ = v, so τ are the torques of three hinges at one point, and S depends on q: S =
+    (R_kᵀ R_jᵀ e_i, R_kᵀ e_j, e_k). An order of three different axes is singular where cos β = 0 (gimbal lock). An
+    order that repeats its first axis is singular where sin β = 0, which includes the zero configuration. There S has
+    rank 2: kinematics, inverse dynamics and the mass matrix stay finite and exact, the mass matrix is singular, and
+    forward dynamics has no solution. `regularity` is 0 there. The velocities are rates rather than ω because rates
+    correspond to gimbal motors and recorded angles, and because q̇ is then finite everywhere. [RBDA, section 4.4]
     """
 
     order: str = "xyz"

@@ -138,5 +138,8 @@ class Planar(JointType):
         return (self.normal,)
 
     def reduced_inertia(self, inertia: Inertia) -> Inertia:
-        """Return the inertia with ∫(n·r)² dm = 0, n the normal: the spread of mass along the normal has no effect."""
+        """Return a body's inertia without the spread of mass along the normal n: ∫(n·r)² dm = 0.
+
+        The spread of mass along the normal has no effect on motions in the plane.
+        """
         return Inertia(inertia.mass, inertia.moment, flat_inertia(inertia.about, self.normal))

@@ -67,10 +67,10 @@ class Revolute(JointType):
         return (self.axis,)
 
     def reduced_inertia(self, inertia: Inertia) -> Inertia:
-        """Return the inertia without the masses on the axis a, which do not move.
+        """Return a body's inertia without the masses on the joint's axis a, which do not move.
 
-        The remaining inertia has ∫dm = 0, a·∫r dm = 0 and ∫(a·r)² dm = 0; these moments are m, a·h and aᵀΣa, with J =
-        tr(Σ) 1 − Σ.  The moment of inertia about the axis, aᵀJa = ∫|a × r|² dm, is unchanged.
+        The remaining inertia has ∫dm = 0, a·∫r dm = 0 and ∫(a·r)² dm = 0. These moments are m, a·h and aᵀΣa, with J =
+        tr(Σ) 1 − Σ. The moment of inertia about the axis, aᵀJa = ∫|a × r|² dm, is unchanged.
         """
         a, h = self.axis, inertia.moment
         return Inertia(0.0, h - a * a.dot(h), flat_inertia(inertia.about, a))

@@ -75,10 +75,10 @@ class Universal(JointType):
         return Force(self._normal(q), Vec3.zero()), *(Force(Vec3.zero(), e) for e in _AXES)
 
     def configuration_from_pose(self, X: Pose) -> list[Any]:
-        """Return the angles whose rotation is nearest to X's.
+        """Return the angles whose rotation is nearest to the rotation R of X.
 
-        The second axis a₂ points along u = R a₂ in F: q₁ rotates a₂ about the first axis as close to u as possible, and
-        q₂ follows from the remaining rotation.
+        In X the second axis a₂ points along u = R a₂ in F. q₁ rotates a₂ about the first axis as close to u as
+        possible, and q₂ follows from the remaining rotation.
         """
         R, a1, a2 = X.rotation, self.first, self.second
         u = R @ a2

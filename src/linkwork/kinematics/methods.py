@@ -141,10 +141,11 @@ class JacobianMethods(RobotBase):
         point: str | None = None,
         out: np.ndarray | None = None,
     ) -> np.ndarray:
-        """Compute J with J q̇ the twist of a frame B relative to A (``relative_to``); a quaternion has four columns.
+        """Compute the matrix J that maps rates q̇ to the twist J q̇ of a frame B relative to A (``relative_to``).
 
-        It holds for rates that keep q on its manifold, such as those of `velocity_to_configuration_derivative`: J is
-        `jacobian` times the matrix E(q) of v = E(q) q̇.  q (..., nq) -> (..., 6, nq) [1, m].
+        A quaternion has four columns. J holds for rates that keep q on its manifold, such as those of
+        `velocity_to_configuration_derivative`: J is `jacobian` times the matrix E(q) of v = E(q) q̇. q (..., nq) ->
+        (..., 6, nq) [1, m].
         """
 
     @computed

@@ -174,11 +174,11 @@ class PointMethods(RobotBase):
         expressed_in: str = "world",
         out: np.ndarray | None = None,
     ) -> np.ndarray:
-        """Compute J with J v the velocity of a point relative to A, in the axes of ``expressed_in``.
+        """Compute the Jacobian J of points: J v is a point's velocity relative to A, in the axes of ``expressed_in``.
 
-        The velocity is measured by an observer fixed in A (``relative_to``).  Points are specified as in
-        `point_position`.  Columns of joints that are not between A and the point are zero.  q (..., nq) ->
-        (..., np, 3, nv) [1, m], without np for one.
+        The velocity is measured by an observer fixed in A (``relative_to``). Points are specified as in
+        `point_position`. Columns of joints that are not between A and the point are zero. q (..., nq) -> (..., np, 3,
+        nv) [1, m], without np for a single name.
         """
 
     # -- directions
@@ -258,11 +258,11 @@ class PointMethods(RobotBase):
         expressed_in: str = "world",
         out: np.ndarray | None = None,
     ) -> np.ndarray:
-        """Compute J with J v the rate u̇ of a direction relative to A, in the axes of ``expressed_in``.
+        """Compute the Jacobian J of directions: J v is a direction's rate relative to A, in axes of ``expressed_in``.
 
-        The rate is measured by an observer fixed in A (``relative_to``).  Directions are specified as in
-        `direction_vector`.  Columns of joints that are not between A and the direction are zero.  q (..., nq) ->
-        (..., np, 3, nv) [1], without np for one.
+        The rate is measured by an observer fixed in A (``relative_to``). Directions are specified as in
+        `direction_vector`. Columns of joints that are not between A and the direction are zero. q (..., nq) -> (...,
+        np, 3, nv) [1], without np for a single name.
         """
 
 

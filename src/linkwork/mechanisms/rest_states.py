@@ -176,7 +176,7 @@ class Statics:
         return np.asarray(-np.swapaxes(N, -1, -2) @ states.M @ by_q @ N)
 
     def work(self, q: Array, delta: Array) -> Array:
-        """Return the work [J] of the acting joint forces F = M a − Gᵀλ along the steps δ (..., n, nv)."""
+        """Return the work [J] of the joint forces of all but the constraints, along the steps δ (..., n, nv)."""
         robot, h = self.robot, 0.1  # on one-parameter subgroups the rate is δ for any h
         shares = np.array([_NODES, _NODES - h, _NODES + h])  # one call for all
         at, before, after = robot.integrate(q, np.multiply.outer(shares, delta))
@@ -184,17 +184,20 @@ class Statics:
         return np.asarray((power.T * _WEIGHTS).sum(axis=-1).T)
 
     def force(self, q: Array) -> Array:
-        """Return the acting joint forces F = M a − Gᵀλ at rest in configurations q (..., n, nq)."""
+        """Return the joint forces F = M a − Gᵀλ of all but the constraints, at rest in configurations q (..., n, nq).
+
+        a are the accelerations and λ the constraint forces.
+        """
         a, forces = self.accelerations(q)
         F: Array = np.einsum("...ij,...j->...i", self.mass_matrix(q), a)
         F -= np.einsum("...ij,...i->...j", self.rows(q), forces)
         return F
 
     def free_motions(self, states: RestStates, flat: float = 1e-9) -> list[tuple[Array, Array]]:
-        """Return bases N of the free motions as columns, G N = 0 and Nᵀ M N = 1, with the indices of their states.
+        """Return bases N of the free motions as columns, with the indices of their states.
 
-        States with equally many free motions are in one group.  Singular values of G up to ``flat``, relative to the
-        largest, count as zero.
+        G N = 0 and Nᵀ M N = 1, with the constraint Jacobian G and the mass matrix M. States with equally many free
+        motions are in one group. Singular values of G up to ``flat``, relative to the largest, count as zero.
         """
         rows, root = self.rows(states.q), np.swapaxes(np.linalg.inv(np.linalg.cholesky(states.M)), -1, -2)
         if not rows.shape[-2]:

@@ -205,7 +205,7 @@ class SimulationSetup:
 
     @property
     def no_constraint_forces(self) -> Any:
-        """Forces of the robot's constraints before a step (nc); () if it has none."""
+        """Zero forces of the robot's constraints (nc), before the first step; () if it has none."""
         robot: Any = self.robot
         count = sum(len(constraint.component_names) for constraint in robot.constraints)
         return array([0.0] * count) if count else ()

@@ -51,7 +51,7 @@ class NearestPair:
 
 @dataclass(frozen=True, slots=True)
 class SmoothMinimum:
-    """Smooth minimum −log(Σ exp(−k d))/k over all pairs, and its gradient in the tangent space."""
+    """Smooth minimum −log(Σ exp(−k d))/k of the distances d of all pairs, and its gradient in the tangent space."""
 
     value: Any
     gradient: list[Any]
@@ -104,7 +104,10 @@ def nearest_pair(tree: Tree, q: Scalars, pairs: Pairs, shapes: Sequence[int], sc
 def smooth_minimum(
     tree: Tree, q: Scalars, pairs: Pairs, shapes: Sequence[int], scene: SceneRows, sharpness: Any
 ) -> SmoothMinimum:
-    """Compute the smooth minimum and its gradient, the mean of the pairs' gradients weighted by exp(−k d)."""
+    """Compute the smooth minimum of all distances d and its gradient, the mean of the pairs' gradients.
+
+    The weights of the mean are proportional to exp(−k d), with the ``sharpness`` k [1/m].
+    """
     X = forward_kinematics(tree, q)
     placed, motions = placed_shapes(tree, q, X), Motions(tree, q, X)
     moving = [placed[k] for k in shapes] if scene else []

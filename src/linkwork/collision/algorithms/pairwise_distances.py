@@ -259,9 +259,10 @@ def _nearby_of_batches(
     scene: Mapping[SolidKind, Any],
     within: Any,
 ) -> tuple[list[list[Any]], list[list[list[Any]]]]:
-    """Return the values of the robot's own pairs, and by shape and row of the scene, for numbers of several samples.
+    """Return distance, normal and witness point of the robot's own pairs, and of each shape with each obstacle.
 
-    All pairs of two kinds of shapes are one batch for NumPy, instead of one step of a loop for each.
+    Shapes and obstacles are arrays of numbers. All pairs of two kinds of shapes are one batch for NumPy, instead of
+    one step of a loop for each. Pairs farther apart than ``within`` have a bound on the distance.
     """
     self_pairs: list[list[Any]] = [[] for _ in pairs]
     for kinds, members in by_kinds(placed, pairs).items():

@@ -67,8 +67,9 @@ def forward_dynamics(
 ) -> list[Any]:
     """Return the accelerations a = M(q)⁻¹ (τ + Σ Jᵀ w − h(q, v)) (nv) under joint forces τ.
 
-    ``passive`` adds the passive joint forces to τ, and armature to M.  If the law of dry friction sticks, joints at
-    rest may stay at rest: see `coulomb_friction`.
+    M is the mass matrix, h the bias force, and w are external wrenches on frames with Jacobians J. ``passive`` adds
+    the passive joint forces to τ, and armature to M. Under a friction law such as Coulomb's, joints at rest may stay
+    at rest: see `coulomb_friction`.
 
     Raises SingularInertiaError naming the joint where a joint moves no inertia at all.
     """

@@ -58,8 +58,8 @@ def hybrid_dynamics(
 
     The named joints have the prescribed accelerations ``a``, the others the prescribed forces ``tau``.
 
-    ``passive`` includes armature and passive joint forces, which are not part of τ. If the law of dry friction sticks,
-    joints at rest with prescribed force may stay at rest: see `coulomb_friction`.  ``time`` only matters for robots
+    ``passive`` includes armature and passive joint forces, which are not part of τ. Under a friction law such as
+    Coulomb's, joints with prescribed force may stay at rest: see `coulomb_friction`. ``time`` only matters for robots
     with constraints.
     """
     prescribed = prescribed_joints(tree, joints)
@@ -173,7 +173,7 @@ def _by_mass_matrix(
     passive: bool,
     sticking: FrictionLaw | None,
 ) -> tuple[list[Any], list[Any]]:
-    """Return the accelerations, and M a + h; ``sticking`` is the law of friction where joints may stick."""
+    """Return the accelerations a and the forces M a + h; ``sticking`` is a friction law with which joints may stick."""
     M, h = mass_matrix(tree, q, passive), bias_force(tree, q, v, wrenches)
     known = [k for k, is_fixed in enumerate(fixed) if is_fixed]
     free = [k for k, is_fixed in enumerate(fixed) if not is_fixed]

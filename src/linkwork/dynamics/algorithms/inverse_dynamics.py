@@ -55,8 +55,10 @@ def inverse_dynamics(
 ) -> list[Any]:
     """Return the joint forces τ = M(q) a + h(q, v) − Σ Jᵀ w (nv) under which the robot accelerates by a.
 
-    With ``passive`` they are τ + diag(armature) a + g(q, v) − τ_p(q, v), with the armature's gyroscopic force g.  If
-    the law of friction sticks, they also overcome the friction of joints that start from rest, f sign(a).
+    M is the mass matrix, h the bias force, and w are external wrenches on frames with Jacobians J. With ``passive``
+    the result is τ + diag(armature) a + g(q, v) − τ_p(q, v), with the armature's gyroscopic force g and the passive
+    forces τ_p. Under a friction law such as Coulomb's, joints that start from rest also overcome their friction f
+    sign(a).
     """
     compute = newton_euler if method == "newton_euler" else jacobian_sum
     tau = compute(tree, q, v, a, wrenches)
@@ -114,7 +116,11 @@ def bias_force(
     passive: bool = False,
     friction: str | FrictionLaw = DEFAULT.name,
 ) -> list[Any]:
-    """Return the bias force h(q, v) = C(q, v) v + g(q) − Σ Jᵀ w (nv), the joint forces at a = 0."""
+    """Return the bias force h(q, v) = C(q, v) v + g(q) − Σ Jᵀ w (nv), the joint forces at a = 0.
+
+    C v are Coriolis and centrifugal forces, g is gravity, and w are external wrenches on frames with Jacobians J.
+    ``passive`` adds the joints' gyroscopic forces and subtracts their passive forces.
+    """
     return inverse_dynamics(tree, q, v, [0.0] * tree.nv, wrenches, passive, friction)
 
 
@@ -139,7 +145,11 @@ class _Term(NamedTuple):
 
 
 def jacobian_sum(tree: Tree, q: Scalars, v: Scalars, a: Scalars, wrenches: Wrenches = ()) -> list[Any]:
-    """Return the joint forces τ = Σ Jᵀ (M J a + c + g − w) (nv) of inverse dynamics."""
+    """Return the joint forces τ = Σ Jᵀ (M J a + c + g − w) (nv) of inverse dynamics, as a sum over bodies.
+
+    A body has the Jacobian J, the inertia M, the bias wrench c and the wrench g that supports its weight; w is the
+    external wrench on it.
+    """
     outside = external_forces(tree, tree.split_q(q), wrenches)
     tau: list[Any] = [0.0] * tree.nv
     for i, axes, J, M, c, g in _terms(tree, q, v):

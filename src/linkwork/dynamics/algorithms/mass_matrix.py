@@ -193,10 +193,10 @@ def _size(inertia: Inertia, S: Motion) -> Any:
 
 
 class JointMotion:
-    """Motion of a body with its joint: its pose in its parent, and ω, S and Ṡ in its axes.
+    """Motion of a body with its joint: pose in its parent, angular velocity ω, motion subspace S and its rate Ṡ.
 
-    Ṡ is the rate in axes that do not rotate, at the body's origin.  ``departure`` [m/s] is the velocity of the body's
-    origin relative to its parent's, in the parent's axes.
+    ω, S and Ṡ are in the body's axes. Ṡ is the rate in axes that do not rotate, at the body's origin. ``departure``
+    [m/s] is the velocity of the body's origin relative to its parent's, in the parent's axes.
     """
 
     __slots__ = ("S", "S_dot", "X", "departure", "omega")

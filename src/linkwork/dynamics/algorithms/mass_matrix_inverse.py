@@ -197,7 +197,7 @@ class ArticulatedInverse:
 
     @property
     def factored(self) -> FactoredInverse:
-        """The same inverse by the rows of L⁻¹."""
+        """The same inverse mass matrix as a `FactoredInverse`, which has the rows of L⁻¹; M = LᵀDL."""
         L: dict[int, dict[int, Any]] = {}
         carriers: dict[int, list[Freed]] = {WORLD: []}
         for i, parent, joint in self.bodies:

@@ -101,12 +101,18 @@ def resisting_force(tree: Tree, v: Scalars, friction: str | FrictionLaw = DEFAUL
 
 
 def added_force(tree: Tree, q: Scalars, v: Scalars, friction: str | FrictionLaw = DEFAULT.name) -> list[Any]:
-    """Return τ_p − g (nv): the joint forces that ``passive=True`` adds, apart from the armature's inertia."""
+    """Return the joint forces (nv) that ``passive=True`` adds, apart from the inertia of the armature.
+
+    They are the passive forces minus the gyroscopic forces of the armature.
+    """
     return _less(passive_force(tree, q, v, friction), gyroscopic_force(tree, q, v))
 
 
 def added_force_of_joints(tree: Tree, q: Scalars, v: Scalars, friction: str | FrictionLaw) -> list[Any]:
-    """Return τ_p − g (nv) without force elements: the force of each joint depends on its own state only."""
+    """Return the passive forces of joints minus the gyroscopic forces of their armature (nv), without force elements.
+
+    The force of each joint depends on its own state only.
+    """
     return _less(passive_force_of_joints(tree, q, v, friction), gyroscopic_force(tree, q, v))
 
 
@@ -319,12 +325,12 @@ def force_element_wrenches(tree: Tree, q: Scalars, v: Scalars) -> list[Force]:
 
 
 def element_energy(tree: Tree, q: Scalars) -> Any:
-    """Return the energy of the springs of all elements [J]."""
+    """Return the energy of the springs of all force elements [J]."""
     return sum((element.energy(tree, between.pose) for element, between in _placed(tree, q, None)), 0.0)
 
 
 def element_dissipation(tree: Tree, q: Scalars, v: Scalars) -> Any:
-    """Return the power that the dampers of all elements dissipate [W], never negative."""
+    """Return the power that the dampers of all force elements dissipate [W], never negative."""
     result: Any = 0.0
     for element, between in _placed(tree, q, v):
         result = result - between.twist.dot(element.damper_wrench(tree, between.pose, between.twist))

@@ -97,10 +97,10 @@ def interpolated(field: Voxels, p: Vec3) -> tuple[Any, Vec3]:
 
 
 def distance_slope(shape: Shape, *, moves: bool) -> float:
-    """Return a bound on the change of a shape's distances per displacement of its points and of the other shape's.
+    """Return a bound on the change of a shape's distances per displacement, of itself or of the other shape.
 
-    It is 1 except for distance fields, whose values between the grid's points change by up to √3 per displacement, and
-    more if these values are not distances.  Values at points beyond the grid follow those on its faces, so they change
+    It is 1 except for distance fields. Their values between the grid's points change by up to √3 per displacement, and
+    more if these values are not distances. Values at points beyond the grid follow those on its faces, so they change
     faster if the field ``moves``.
     """
     if not isinstance(shape, DistanceField):

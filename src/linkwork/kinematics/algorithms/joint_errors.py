@@ -157,9 +157,10 @@ class _JointError:
 def settling_acceleration(
     body: Body, e: Scalars, v: Scalars, v_d: Scalars, a_d: Scalars, gains: tuple[float, float]
 ) -> list[Any]:
-    """Return the acceleration of one joint, e = q ⊖ q_d from its target, for which ë + k_d ė + k_p e = 0.
+    """Return the acceleration of one joint at which its error e = q ⊖ q_d settles: ë + k_d ė + k_p e = 0.
 
-    ``gains`` are (k_p, k_d).
+    v is the joint's velocity; v_d and a_d are the velocity and acceleration of the target q_d. ``gains`` are (k_p,
+    k_d).
     """
     at = _from_zero(body, e)
     pull = [gains[1] * rate - gains[0] * x for rate, x in zip(at.rates(v, v_d), e, strict=True)]
@@ -167,7 +168,10 @@ def settling_acceleration(
 
 
 def error_acceleration(body: Body, e: Scalars, v: Scalars, a: Scalars) -> list[Any]:
-    """Return ë of one joint with velocity v and acceleration a, e = q ⊖ q_d from a target at rest."""
+    """Return ë of the error e = q ⊖ q_d of one joint from a target q_d at rest.
+
+    v and a are the joint's velocity and acceleration.
+    """
     at, zero_velocity = _from_zero(body, e), [0.0] * body.joint.nv
     q, q_d = moving = _moving(body, (at.q, v), (at.q_d, zero_velocity))
     changes = _tangents(moving, _error_rates(body, q, q_d, v, zero_velocity))

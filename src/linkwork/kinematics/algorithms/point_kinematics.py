@@ -117,7 +117,7 @@ def point_jacobian(
 
 
 def _point_jacobian(nv: int, twists: Sequence[tuple[int, Motion]], point: Vec3) -> list[list[Any]]:
-    """Return the matrix of v + ω × r of every column's twist (ω; v)."""
+    """Return the Jacobian (3 × nv) of a point r: v + ω × r for the twist (ω; v) of each velocity, 0 for others."""
     J = [Vec3.zero()] * nv
     for k, V in twists:
         J[k] += V.linear + V.angular.cross(point)
@@ -209,7 +209,7 @@ def direction_jacobian(
 
 
 def _direction_jacobian(nv: int, twists: Sequence[tuple[int, Motion]], direction: Vec3) -> list[list[Any]]:
-    """Return the matrix of ω × u of every column's twist (ω; v)."""
+    """Return the Jacobian (3 × nv) of a direction u: ω × u for the twist (ω; v) of each velocity, 0 for others."""
     J = [Vec3.zero()] * nv
     for k, V in twists:
         J[k] += V.angular.cross(direction)

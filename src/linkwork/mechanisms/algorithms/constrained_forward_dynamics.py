@@ -99,7 +99,7 @@ class ConstrainedFactorization:
 
     @cached_property
     def delassus(self) -> Matrix:
-        """The Delassus matrix Λ = G M⁻¹ Gᵀ, symmetric."""
+        """The Delassus matrix Λ = G M⁻¹ Gᵀ, symmetric, with the constraint Jacobian G and the mass matrix M."""
         lower = [[dot(self.UD[i], self.U[j]) for j in range(i + 1)] for i in range(len(self.U))]
         return mirrored(lower)
 
@@ -109,7 +109,7 @@ class ConstrainedFactorization:
         return self.damped()
 
     def damped(self, more: Any = MORE) -> Semidefinite:
-        """Return the factors of Λ with its diagonal increased by the relative amount ``more``."""
+        """Return the factors of the Delassus matrix with its diagonal increased by the relative amount ``more``."""
         floors = [
             dot(self.inverse.weighed(self._ordered(sizes)), [self.noise] * len(sizes)) for sizes in self.rates.sizes
         ]
@@ -117,7 +117,7 @@ class ConstrainedFactorization:
 
     @property
     def sizes(self) -> list[Any]:
-        """Scale of each diagonal element Λ_kk: Σ_j S_kj/D_j, with the squared elements S of G without cancellation."""
+        """Scale of each diagonal element of the Delassus matrix, to which its rounding error is relative."""
         rows = self.rates.sizes
         return [dot(self.inverse.weighed(self._ordered(sizes)), [1.0] * len(sizes)) for sizes in rows]
 
@@ -321,9 +321,10 @@ def solution_derivatives(
 
 
 def solve_columns(system: ConstrainedFactorization, columns: Sequence[Scalars], of_forces: bool = True) -> Matrix:
-    """Return (a; λ) for each of many right-hand sides (joint forces; target of G a), one row for each.
+    """Return (a; λ) for each right-hand side (joint forces; value of G a), one row for each.
 
-    Without ``of_forces`` λ is not of least norm, as a does not need.
+    a are accelerations, λ constraint forces and G is the constraint Jacobian. Without ``of_forces``, λ need not have
+    least norm.
     """
     n = len(columns[0]) - len(system.rates.rows) if columns else 0
 
@@ -342,9 +343,10 @@ def _is_long(system: ConstrainedFactorization, columns: int) -> bool:
 
 
 def acceleration_by_force(system: ConstrainedFactorization, of_forces: bool = True) -> Matrix:
-    """Return the rows of ∂a/∂τ = M⁻¹ − M⁻¹Gᵀ Λ⁺ G M⁻¹, symmetric, followed by the rows of ∂λ/∂τ = −Λ⁺ G M⁻¹.
+    """Return the rows of ∂a/∂τ, symmetric, followed by the rows of ∂λ/∂τ, for constraint forces λ.
 
-    ``of_forces=False`` is for callers that need ∂a/∂τ only: ∂λ/∂τ then does not have least norm.
+    ∂a/∂τ = M⁻¹ − M⁻¹Gᵀ Λ⁺ G M⁻¹ and ∂λ/∂τ = −Λ⁺ G M⁻¹, with the constraint Jacobian G and Λ = G M⁻¹ Gᵀ. With
+    ``of_forces=False``, ∂λ/∂τ need not have least norm.
     """
     M_inv, moved = system.inverse.matrix, [system.inverse.outward(row) for row in system.UD]
     long = _is_long(system, len(M_inv))

@@ -214,7 +214,7 @@ class Actuation:
 
     @cached_property
     def _gram(self) -> Matrix:
-        """Matrix N = G diag(M)⁻¹ Gᵀ of the constraint rows, with only the diagonal of the mass matrix."""
+        """Matrix N = G diag(M)⁻¹ Gᵀ of the constraint rows G, with only the diagonal of the mass matrix M."""
         light = [[x / m for x, m in zip(row, self.inertia, strict=True)] for row in self.rows]
         return mirrored(_lower_products(light, self.rows))
 
@@ -251,7 +251,7 @@ class Actuation:
 
     @cached_property
     def _normal(self) -> Semidefinite:
-        """Factors of K = G_uᵀ diag(1/N_ii) G_u, with the columns G_u of the unactuated velocities."""
+        """Factors of G_uᵀ diag(1/N_ii) G_u, with the unactuated columns G_u of G, and 1/N_ii of `_scales`."""
         columns = self._columns(self.others)
         scaled = [[x * s for x, s in zip(column, self._scales, strict=True)] for column in columns]
         whole = [
@@ -279,7 +279,7 @@ class Actuation:
         return [dot(column, forces) for column in self._columns(indices)]
 
     def _free(self, forces: Scalars) -> list[Any]:
-        """Return the part of λ without effect on the unactuated velocities."""
+        """Return the part of constraint forces λ that has no effect on the unactuated velocities."""
         taken = self._balancing(self._on(self.others, forces))
         return [x - y for x, y in zip(forces, taken, strict=True)]
 
@@ -360,7 +360,7 @@ class Actuation:
 
 
 def _lower_products(left: Matrix, right: Matrix) -> Matrix:
-    """Return the lower triangle of the products of the rows of two matrices, which is symmetric."""
+    """Return the lower triangle of the matrix of products of rows of two matrices; that matrix is symmetric."""
     return [[dot(left_row, right_row) for right_row in right[: i + 1]] for i, left_row in enumerate(left)]
 
 

@@ -51,7 +51,10 @@ def constrained_hessian(
     passive: bool = False,
     friction: str | FrictionLaw = DEFAULT.name,
 ) -> tuple[Matrix, ...]:
-    """Return ∂²/∂q∂q, ∂²/∂q∂v, ∂²/∂v∂v and ∂²/∂q∂τ of Σ w_i a_i (nv × nv each), for `forward_dynamics_hessian`."""
+    """Return ∂²/∂q∂q, ∂²/∂q∂v, ∂²/∂v∂v and ∂²/∂q∂τ of a weighted sum Σ w_i a_i of accelerations (nv × nv each).
+
+    It is the implementation of `forward_dynamics_hessian` for robots with constraints.
+    """
     return _hessians(tree, q, v, tau, [weights], wrenches, passive, friction)[0]
 
 
@@ -79,7 +82,10 @@ def _hessians(
     passive: bool,
     friction: str | FrictionLaw,
 ) -> list[tuple[Matrix, ...]]:
-    """Return the four second derivatives of Σ w_i a_i for each vector w of weights."""
+    """Return four second derivatives of weighted sums Σ w_i a_i of accelerations, for each vector w of weights.
+
+    They are ∂²/∂q∂q, ∂²/∂q∂v, ∂²/∂v∂v and ∂²/∂q∂τ.
+    """
     n = tree.nv
     a, forces, *by = solution_derivatives(tree, q, v, tau, wrenches, 0.0, passive, friction)
     first = [[*of_a, *of_forces] for of_a, of_forces in zip(*by, strict=True)][:3]

@@ -120,10 +120,11 @@ def constrained_joint_wrench(
     passive: bool = False,
     friction: str | FrictionLaw = DEFAULT.name,
 ) -> list[Any]:
-    """Return the wrench (6) (moment; force) [N·m, N] of a joint's parent on its child, at the origin and axes of M.
+    """Return the wrench (6) (moment; force) [N·m, N] of a joint's parent on its child.
 
-    ``forces`` λ (nc) [N, N·m] are the constraint forces, as from `constrained_forward_dynamics`.  With ``passive``
-    springs, damping and friction of loop joints are included.  Raises UnknownNameError.
+    It is at the origin and in the axes of the joint's moving frame M. ``forces`` λ (nc) [N, N·m] are the constraint
+    forces, as from `constrained_forward_dynamics`. With ``passive`` springs, damping and friction of loop joints are
+    included. Raises UnknownNameError.
     """
     w = Force.of(joint_wrenches(tree, q, v, a, wrenches, passive=passive)[tree.joint_index(joint)])
     if not tree.constraints:

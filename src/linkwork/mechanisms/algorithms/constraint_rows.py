@@ -162,12 +162,12 @@ def constraint_jacobian(tree: Tree, q: Scalars, time: Scalars | None = None) -> 
 
 
 def constraint_drift(tree: Tree, q: Scalars, time: Scalars | None = None) -> list[Any]:
-    """Return the drift σ (nc) of G v + σ = 0, due to explicit time dependence."""
+    """Return the drift σ (nc) of the constraints G v + σ = 0 on velocities, due to explicit time dependence."""
     return rates_of(tree, q, [0.0] * tree.nv, 0.0 if time is None else time[0]).drift
 
 
 def constraint_bias(tree: Tree, q: Scalars, v: Scalars, time: Scalars | None = None) -> list[Any]:
-    """Return the bias γ (nc) of G a + γ = 0, for v that satisfies the constraints."""
+    """Return the bias γ (nc) of the constraints G a + γ = 0 on accelerations a, for v that satisfies them."""
     return rates_of(tree, q, v, 0.0 if time is None else time[0]).bias
 
 
@@ -175,7 +175,7 @@ Matrix = list[list[Any]]
 
 
 def rows_in_time(tree: Tree, q: Scalars, time: Any) -> tuple[Matrix, Matrix]:
-    """Return the matrix (G σ) of the constraints, nc × (nv + 1), whose last column is the change with time.
+    """Return the constraint Jacobian G with the drift σ, their rate by time, as last column: nc × (nv + 1).
 
     The second result are the squared elements of G without cancellation.
     """
@@ -302,7 +302,7 @@ def bind_constraints(tree: Tree, constraint: Constraint) -> Constraint:
 
 
 def _check_linear(tree: Tree, constraint: Constraint) -> None:
-    """Raise ValueError for a velocity function that is not σ + A v, or is NaN, in random states."""
+    """Raise ValueError for a velocity function that is not affine in v, or is NaN, in random states."""
     rng = np.random.default_rng(0)
     free = [np.full(body.joint.nq, np.inf).tolist() for _, body in tree.stacked()]
     bounded = zip(tree.stacked(), free, strict=True)

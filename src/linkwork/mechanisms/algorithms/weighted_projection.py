@@ -31,7 +31,8 @@ class LeastNormStep(Protocol):
     def short_step(self, target: Scalars, more: Any) -> list[Any]:
         """Return a step that is shorter than the least-norm one and removes only a part of ``target``.
 
-        The diagonal of G W⁻¹ Gᵀ is increased by the relative amount ``more``.
+        The diagonal of G W⁻¹ Gᵀ is increased by the relative amount ``more``, with the constraint rows G and the
+        metric W.
         """
 
 
@@ -45,14 +46,14 @@ class DiagonalMetric:
 
     @cached_property
     def rows(self) -> list[list[Any]]:
-        """The matrix G W⁻¹ as a list of rows, with the constraint Jacobian G."""
+        """The matrix G W⁻¹ as a list of rows, with the constraint Jacobian G and the metric W."""
         return [
             [0.0 if is_zero(w) else x * w for x, w in zip(row, self.inverse, strict=True)] for row in self.rates.rows
         ]
 
     @cached_property
     def factors(self) -> Semidefinite:
-        """Factors of G W⁻¹ Gᵀ."""
+        """Factors of G W⁻¹ Gᵀ, with the constraint Jacobian G and the metric W."""
         return self._damped(MORE)
 
     def _damped(self, more: Any) -> Semidefinite:

@@ -223,7 +223,8 @@ def _dependent(
 ) -> tuple[str, ...]:
     """Return the names of the fixed joints whose values the constraints do not allow to be chosen freely.
 
-    A combination of rows of G involves only these joints.  This must hold in several assembled configurations.
+    For such joints, a combination of rows of the constraint Jacobian involves no other joints, in several assembled
+    configurations.
     """
     free, tree = mechanism.free(fixed.names), mechanism.tree
     nobody = FixedJoints((), {})

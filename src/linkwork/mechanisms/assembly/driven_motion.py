@@ -314,10 +314,10 @@ def _read_drivers(robot: Any, caller: str, drivers: Any) -> FixedJoints:
 def _rates_with_free_motions(
     robot: Any, joints: Sequence[str], q: np.ndarray, rates: Sequence[np.ndarray], options: Any
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Return velocities and accelerations of all joints (n, nv) where the joints leave motions free.
+    """Return velocities and accelerations of all joints (n, nv) of a mechanism that the named joints leave movable.
 
-    Velocities are the smallest ones, in rad/s and characteristic lengths per second.  Accelerations are those without
-    motors for the free motions.  They are NaN in states that do not allow the velocities of the joints.
+    Velocities are the smallest ones, in rad/s and characteristic lengths per second. Accelerations are those without
+    motors for the free motions. They are NaN in states that do not allow the velocities of the joints.
     """
     named = [list(robot.v_names).index(name) for name in velocity_names(robot, joints)]
     undriven, units = np.setdiff1d(np.arange(robot.nv), named), np.array(unit_steps(robot.tree))

@@ -171,7 +171,8 @@ def sign_of(block: np.ndarray) -> np.ndarray:
 def slack_and_sign(block: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """Return the ratio of the smallest to the largest singular value of matrices, and the result of `sign_of`.
 
-    The ratio is 0 for dependent columns.  The matrices are the columns of G of the joints that are not fixed.
+    The ratio is 0 for dependent columns. The matrices are the constraint Jacobian's columns of joints that are not
+    fixed.
     """
     *shape, rows, columns = block.shape
     if not columns:

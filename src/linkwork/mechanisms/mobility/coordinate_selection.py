@@ -106,7 +106,7 @@ class _Chooser:
         return problems
 
     def margin(self, argument: str, G: np.ndarray, indices: Sequence[int]) -> float:
-        """Return the smallest singular value of the columns of G of the dependent velocities.
+        """Return the smallest singular value of the constraint Jacobian's columns of the dependent velocities.
 
         Raises ValueError if it is too small.
         """

@@ -248,7 +248,7 @@ def _contradicting(rows: tuple[str, ...], scales: Scales, errors: np.ndarray) ->
 
 
 def _velocity_errors(drift: np.ndarray, ranked_rows: Ranked) -> np.ndarray:
-    """Return the least remainder (nc) of G v + σ over all v; zero if a velocity satisfies all constraints."""
+    """Return the smallest possible violation of each constraint on velocities (nc), zero if none is violated."""
     left = ranked_rows.left @ (ranked_rows.left.T @ drift)
     worst = float(np.abs(left).max(initial=0.0))
     is_small = worst <= 1e-9 * float(np.abs(drift).max(initial=0.0))

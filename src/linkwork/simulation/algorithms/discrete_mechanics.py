@@ -101,13 +101,16 @@ class DiscreteMechanics:
     def leaving_momentum(self, q: Scalars, w: Scalars, h: Any) -> list[Any]:
         """Return the momentum (nv) at the start of a step h w from q, without potential forces.
 
-        It is −D₁ of h T, the derivative with respect to the start of the step, with the kinetic energy T at the
+        It is the negative derivative of h T with respect to the start of the step, with the kinetic energy T at the
         midpoint.
         """
         return self._momentum_at_end(q, w, h, first=True)
 
     def arriving_momentum(self, q: Scalars, w: Scalars, h: Any) -> list[Any]:
-        """Return the momentum (nv) at the end of a step h w from q, without potential forces: D₂ of h T."""
+        """Return the momentum (nv) at the end of a step h w from q, without potential forces.
+
+        It is the derivative of h T with respect to the end of the step, with the kinetic energy T at the midpoint.
+        """
         return self._momentum_at_end(q, w, h, first=False)
 
     def _momentum_at_end(self, q: Scalars, w: Scalars, h: Any, first: bool) -> list[Any]:
@@ -141,7 +144,10 @@ class DiscreteMechanics:
 
 
 def _straight_momentum(m: Scalars, g: Scalars, h: Any, first: bool) -> list[Any]:
-    """Return the momentum m ∓ h/2 ∂T/∂q at an end of a step of coordinates that add; g is ∂T/∂q at the midpoint."""
+    """Return the momentum m ∓ h/2 g at the first or last end of a step, for coordinates with q̇ = v.
+
+    m is the momentum and g = ∂T/∂q the derivative of the kinetic energy at the midpoint; h is the step [s].
+    """
     if first:
         return [a - 0.5 * h * b for a, b in zip(m, g, strict=True)]
     return [a + 0.5 * h * b for a, b in zip(m, g, strict=True)]

@@ -122,7 +122,8 @@ def _with_armature(body: Body, armature: bool) -> Inertia | None:
 def rotor_force(tree: Tree, q: Scalars, v: Scalars, flying: bool = True) -> list[Any]:
     """Return the gyroscopic force of the joints' armature (nv) in a step.
 
-    It is zero for free bodies whose flight includes it; for other bodies it is in the axes of the step's start.
+    It is zero for free bodies, whose free flight in the step includes it. For bodies that carry others it is in the
+    axes of the step's start.
     """
     result = gyroscopic_force(tree, q, v)
     for body in free_bodies(tree, flying, armature=True):
@@ -138,9 +139,9 @@ def rotor_force(tree: Tree, q: Scalars, v: Scalars, flying: bool = True) -> list
 
 
 def pushed_rates(tree: Tree, v: Scalars, flying: bool = True, armature: bool = False) -> list[Any]:
-    """Return v (nv) with zeros for the velocities of free bodies whose gyroscopic terms are in the flight.
+    """Return v (nv) with zeros for the velocities of free bodies, whose free flight includes gyroscopic terms.
 
-    For a body that carries others, only the linear velocity is zero.  ``flying`` and ``armature`` are those of
+    For a free body that carries others, only the linear velocity is zero. ``flying`` and ``armature`` are those of
     `free_bodies`.
     """
     result = list(v)

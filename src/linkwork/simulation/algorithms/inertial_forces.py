@@ -39,7 +39,8 @@ Matrix = list[list[Any]]
 def rotates_freely(tree: Tree) -> bool:
     """Return True if a joint rotates without limits.
 
-    A free body does not count unless it carries such a joint: its rotation has a flight of its own, or is slow.
+    A free body does not count unless it carries such a joint: the step integrates its free flight, or it rotates
+    slowly.
     """
     return any(not body.joint.is_floating and has_free_rotation(body) for _, body in tree.stacked())
 
@@ -85,7 +86,7 @@ def coasted(
 ) -> list[Any]:
     """Return the velocity (nv) after a time h [s] in which only inertial forces act.
 
-    ``rates`` is v without the velocities that have a flight of their own.
+    ``rates`` is v with zeros for velocities of free bodies, whose free flight the step integrates.
     """
     added = added_by_spins(moving, q, rates, h, armature=armature)
     change = spin_solve(moving.tree, M, added, [-dot(row, list(rates)) for row in added])

@@ -235,7 +235,10 @@ class RattleStep:
         return free, dot(factored.inverse.weighed(y), y)
 
     def intervals(self, A: Rows) -> list[_TiedRows]:
-        """Return the impulses of each constraint as intervals that preserve the velocities G w₀ of its rows."""
+        """Return the impulses of each constraint as intervals, which preserve the velocities of its rows.
+
+        They are the velocities G w₀ at the start of the program, with the constraint rows G.
+        """
         rates, result, start = self.shared.factored(self.q, self.t, FLAT).rates, [], 0
         units = unit_steps(self.mechanics.tree)
         for constraint in self.mechanics.tree.constraints:

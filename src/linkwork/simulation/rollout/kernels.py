@@ -201,7 +201,7 @@ def _split(setup: SimulationSetup) -> tuple[SimulationSetup, dict[str, Any]]:
 
 
 def _joined(bare: SimulationSetup, inputs: Mapping[str, Any]) -> tuple[SimulationSetup, list[Any], Any]:
-    """Return the setup with kernel inputs for placeholders, other inputs by group, and steps between records.
+    """Return the setup with kernel inputs in place of its placeholders, all other inputs, and the steps per record.
 
     The number of steps between records is None if it is not an input.
     """

@@ -134,9 +134,9 @@ def independent_inertias(robot: Any) -> IndependentInertias:
 
 
 def sampled_inertias(robot: Any, moving: Any, parameters: Collection[str]) -> list[Any] | None:
-    """Return the values of `independent_inertias` of a robot with other ``parameters``; None if these do not differ.
+    """Return `independent_inertias` as a list for the robot ``moving`` with other ``parameters``; None if unchanged.
 
-    ``moving`` is the robot with the parameters.  The samples are those of the robot itself.
+    The configurations are those of the robot itself.
     """
     if not any(name.partition(":")[0] in WEIGHTS for name in parameters):
         return None
@@ -183,9 +183,9 @@ def _independent(robot: Any) -> IndependentInertias:
 
 
 def sampled_rates(robot: Any, moving: Any, parameters: Mapping[str, Any]) -> list[Any] | None:
-    """Return the values of the `SpringRates` of a robot with other ``parameters``; None if these do not change them.
+    """Return `SpringRates` as a list for the robot ``moving`` with other ``parameters``; None if unchanged.
 
-    ``moving`` is the robot with the parameters.  The rates are maxima over the configurations of `least_inertias`.
+    Rates are maxima over the configurations of `least_inertias`.
     """
     owners = {loop.name for loop in loops_of(robot.tree)}
     owners |= {body.joint_name for body in moving.tree.bodies if has_curved_springs(body)}
@@ -274,7 +274,7 @@ _DOUBLINGS = 3  # of the power of a matrix whose norm is a bound of its largest 
 
 
 def _largest(rows: Sequence[Scalars], coefficients: Scalars, Y: Sequence[Scalars]) -> Any:
-    """Return the largest eigenvalue of Y Σ c rᵀr for rows r, or a little more: the eighth root of a norm of G⁸."""
+    """Return the largest eigenvalue of Y Σ c rᵀr for rows r with coefficients c, or a little more."""
     used = [(row, sqrt(c)) for row, c in zip(rows, coefficients, strict=True) if not is_zero(c)]
     carried = [[dot(y, row) for y in Y] for row, _ in used]
     G = [[c * d * dot(row, second) for second, (_, d) in zip(carried, used, strict=True)] for row, c in used]
@@ -387,7 +387,7 @@ def _jumping(joint: JointType, closes: bool) -> tuple[int, ...]:
 
 
 def _joint_rates(moving: Any, robot: Any, rates: SpringRates | None) -> list[tuple[Any, Any, str]]:
-    """Return ω² [1/s²], the rate of the damper [1/s] and the name of each joint coordinate of ``moving`` with a spring.
+    """Return (ω², damper's rate, name) of each joint coordinate of ``moving`` that has a spring [1/s², 1/s].
 
     Inertias are those of ``rates``, by default of the ``robot``.
     """

@@ -251,7 +251,10 @@ def _coasting(
         more = [m + e for m, e in zip(armature(moving.tree), extra, strict=True)]
 
     def change(w: Scalars) -> list[Any]:
-        """Return A (w − v) − p by inverse dynamics, whose derivative costs less than that of the mass matrix."""
+        """Return the change of momentum A (w − v) minus the impulse p of all forces, by inverse dynamics.
+
+        Its derivative costs less than that of the mass matrix.
+        """
         apart = [x - y for x, y in zip(w, v, strict=True)]
         moved = moving.inverse_dynamics(at, rates, array([x / h for x in apart]))
         result = [h * (f - p) + m * x for f, m, x, p in zip(moved, more, apart, pushed, strict=True)]

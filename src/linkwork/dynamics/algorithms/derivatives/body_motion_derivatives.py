@@ -264,7 +264,10 @@ def _is_in_world(tree: Tree, frame: str, relative_to: str, expressed_in: str, at
 def _of_point(
     tree: Tree, q: Scalars, v: Scalars, a: Scalars, frame: str, expressed_in: str, at: str | None
 ) -> list[Matrix]:
-    """Return ∂V/∂q, ∂V/∂v, ∂A/∂q, ∂A/∂v and ∂A/∂a in the world, at a point of the frame's body."""
+    """Return ∂V/∂q, ∂V/∂v, ∂A/∂q, ∂A/∂v and ∂A/∂a of a frame's twist V and acceleration A in the world.
+
+    V and A are at a point of the frame's body, the origin of ``at``, and in the axes of ``expressed_in``.
+    """
     body, P, E = tree.frame(frame).body, tree.frame(at or frame), tree.frame(expressed_in)
     carried = carriers(tree.with_gravity(Vec3.zero()), tree.split_q(q), tree.split_v(v), tree.split_v(a))
     B = carried[body]

@@ -240,7 +240,10 @@ def weighted_gradient(
     passive: bool = False,
     friction: str | FrictionLaw = DEFAULT.name,
 ) -> tuple[list[Any], list[Any], list[Any]]:
-    """Return the gradient of Σ w_i τ_i with respect to q (in the tangent space), v and a."""
+    """Return the gradient of the weighted sum Σ w_i τ_i of joint forces by q (in the tangent space), v and a.
+
+    τ are the joint forces of inverse dynamics, and w are the ``weights``.
+    """
     by_q, by_v, by_a = _of_joints(tree, q, v, weights, passive, friction)
     q, v, a, w = tree.split_q(q), tree.split_v(v), tree.split_v(a), tree.split_v(weights)
     if wrenches:
@@ -287,7 +290,7 @@ def weighted_gradient(
 def _of_joints(
     tree: Tree, q: Scalars, v: Scalars, weights: Scalars, passive: bool, friction: str | FrictionLaw
 ) -> list[list[Any]]:
-    """Return the gradients by q, v and a of Σ w_i τ_i for the passive forces and the armature of joints."""
+    """Return the gradients by q, v and a of a weighted sum of the passive and armature forces of joints."""
     if not passive:
         return [[0.0] * tree.nv for _ in range(3)]
     parts = [_transposed(matrix) for matrix in passive_part(tree, q, v, friction)]

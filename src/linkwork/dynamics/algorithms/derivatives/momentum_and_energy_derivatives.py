@@ -186,7 +186,7 @@ def _linear(matrices: Sequence[Matrix], mass: float) -> list[Matrix]:
 
 
 def kinetic_energy_derivatives(tree: Tree, q: Scalars, v: Scalars, passive: bool = False) -> list[list[Any]]:
-    """Return ∂T/∂q and ∂T/∂v = M v; ``passive`` includes the joints' armature."""
+    """Return the derivatives ∂T/∂q and ∂T/∂v = M v (nv each) of the kinetic energy T; ``passive`` includes armature."""
     rotors = [m * rate for m, rate in zip(armature(tree), v, strict=True)] if passive else [0.0] * tree.nv
     q, v = tree.split_q(q), tree.split_v(v)
     X: dict[int, Pose] = {}
@@ -211,7 +211,7 @@ def kinetic_energy_derivatives(tree: Tree, q: Scalars, v: Scalars, passive: bool
 
 
 def potential_energy_derivatives(tree: Tree, q: Scalars, passive: bool = False) -> list[Any]:
-    """Return ∂U/∂q; ``passive`` includes the springs' energy, also that of joints that close loops."""
+    """Return the gradient ∂U/∂q (nv) of the potential energy U; ``passive`` includes springs, also of loop joints."""
     result = gravity_force(tree, q, passive=passive)
     if not (passive and any(loop.resists for loop in loops_of(tree))):
         return result

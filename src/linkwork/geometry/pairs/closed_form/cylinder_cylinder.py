@@ -234,7 +234,7 @@ class _BestDirection(NamedTuple):
         return tuple(or_(crossed, lt(fabs(self.kind - code), 0.5)) for code in (_SIDE_A, _SIDE_B))
 
     def with_normal(self, two: _TwoCylinders, m: Vec3, rounding: Any = 0.0) -> _BestDirection:
-        """Return the better of this candidate and another normal, preferring the latter up to ``rounding``."""
+        """Return the better of this direction and the direction m, which is preferred up to ``rounding`` [m]."""
         m = m * copysign(1.0, m.dot(two.c))
         h = two.height(m)
         less = and_(lt(h, self.h + rounding), lt(0.5, m.dot(m)))

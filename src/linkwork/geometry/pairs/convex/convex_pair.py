@@ -212,7 +212,7 @@ def _separated(difference: Difference, touching: Estimate, scale: Any) -> Estima
 
 
 def _valleys(difference: Difference, simplex: WeightedPoints, starts: list[Vec3]) -> list[Vec3]:
-    """Return directions of local minima of h(n) of two ellipsoids.
+    """Return two directions in which the overlap h(n) of two ellipsoids has local minima.
 
     The first search starts from the best of the initial directions ``starts``, the second one from the best direction
     far from the first minimum.

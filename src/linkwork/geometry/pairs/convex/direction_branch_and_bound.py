@@ -173,9 +173,9 @@ def _corners(symmetry: RotationalSymmetry | None) -> tuple[Vec3, ...]:
 
 
 def _rival(depth: Any, n: Vec3, rival: Any, m: Vec3, h: Any, trial: Vec3) -> tuple[Any, Vec3]:
-    """Return (rival, m) after one more direction: the signed square of the rival's h, and the rival's direction.
+    """Return (rival, m), the second-best direction m and its signed square h |h|, after the direction ``trial``.
 
-    The rival is the best direction far from n.
+    n is the best direction so far, with the overlap ``depth``. The rival m is the best direction far from n.
     """
     less, far = lt(h, depth), lt(trial.dot(n), _RIVAL)
     along = m.dot(trial)
@@ -187,9 +187,10 @@ def _rival(depth: Any, n: Vec3, rival: Any, m: Vec3, h: Any, trial: Vec3) -> tup
 
 
 def _closed(best: Vec3, rival_bound: Any, m: Vec3, closed: Any, square: Any, n: Vec3) -> tuple[Any, Vec3]:
-    """Return (rival, m) after a cell is closed: the rival's bound as a signed square, and its direction.
+    """Return (rival, m), the second-best direction m and a bound on h |h| of its overlap h, after a cell is closed.
 
-    The cell's lower bound becomes the rival if it is less and its direction is far from the best one.
+    The closed cell has the lower bound ``square``, in the direction n. It becomes the rival if its bound is less and n
+    is far from the best direction.
     """
     near = best.dot(n)
     far = lt(near * fabs(near), _RIVAL * _RIVAL * n.dot(n))

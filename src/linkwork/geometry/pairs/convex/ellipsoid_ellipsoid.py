@@ -128,7 +128,11 @@ def _fat(radii: Vec3) -> Any:
 
 
 def _start(difference: Difference, pair: _Pair) -> Vec3:
-    """Return the initial direction: for separate bodies, (D² + Eᵀ E)⁻¹ c; else the best of that and the axes."""
+    """Return the direction from which the search starts.
+
+    For separate bodies it is (D² + Eᵀ E)⁻¹ c; c leads from A's center to B's, D² and Eᵀ E are those of `_Pair`. For
+    overlapping bodies, an axis of an ellipsoid replaces it if its gap is larger.
+    """
     c = pair.c
     x, y, z = (Vec3.of(e) for e in ((1.0, 0.0, 0.0), (0.0, 1.0, 0.0), (0.0, 0.0, 1.0)))
     rows = [pair.of_a(e) + pair.of_b(e) for e in (x, y, z)]

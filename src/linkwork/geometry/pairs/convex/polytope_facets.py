@@ -58,7 +58,10 @@ class Facet(NamedTuple):
 
 
 class _LeastDepth(NamedTuple):
-    """Least h so far; ``tied`` is 1 if another direction has the same h within the tolerance ``level`` [m]."""
+    """Least overlap h of two bodies in the directions tried so far, with its direction.
+
+    ``tied`` is 1 if another direction has the same h within the tolerance ``level`` [m].
+    """
 
     best: Best
     tied: Any
@@ -82,7 +85,7 @@ class _LeastDepth(NamedTuple):
 
 
 def nearest_facet(sides: Sides) -> Facet:
-    """Return the facet of least h of an A − B that contains 0; for separate bodies, an arbitrary facet."""
+    """Return the facet of A − B nearest to 0, for two bodies that overlap; for separate bodies, an arbitrary facet."""
     hull, faces, second = sides.hull, sides.faces, sides.second
     farthest = _farthest(second)
 
@@ -135,9 +138,10 @@ def _higher(x: tuple[Any, Any], y: tuple[Any, Any]) -> tuple[Any, Any]:
 
 
 def _of_other(sides: Sides, least: _LeastDepth, index: Any) -> tuple[_LeastDepth, Any, Any]:
-    """Return (least, index, of_other) after the faces of the other body are tried.
+    """Return (least, index, of_other) after the faces of the body without a known hull are tried as directions.
 
-    ``index`` is the number of the face with the least h, ``of_other`` True if that is a face of the other body.
+    ``least`` is the least overlap h so far, ``index`` the number of its face, and ``of_other`` True if that is a face
+    of this body.
     """
     second = sides.second
     mine = lt(least.best.h, -FAR)  # False

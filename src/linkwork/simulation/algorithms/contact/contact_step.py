@@ -142,8 +142,8 @@ def _solved(program: ContactProgram, start: Scalars | None, closely: bool) -> _S
 def _exact(program: ContactProgram, w: Scalars) -> tuple[_Newton, Any]:
     """Return the velocities that solve a program to rounding, and the number of Newton steps to them from w (nv).
 
-    The slips are those of the velocities themselves.  A step that does not reduce the gradient is shortened.  Steps end
-    where the program is solved and a step no longer halves the gradient.
+    The sliding speeds of contacts are those at these velocities. A step that does not reduce the gradient is
+    shortened. Steps end where the program is solved and a step no longer halves the gradient.
     """
 
     def at(w: Scalars, before: Any, share: Any) -> _Newton:

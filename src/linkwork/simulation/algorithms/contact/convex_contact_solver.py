@@ -403,10 +403,10 @@ class ContactProgram:
 
 
 def _secant(resulting: Any, used: Any, resulting_before: Any, used_before: Any) -> Any:
-    """Return the secant estimate of the slip that reproduces itself in a round.
+    """Return the secant estimate of the sliding speed that a round of the solver reproduces.
 
-    A round with the slip ``used`` yields the slip ``resulting``; ``resulting_before`` and ``used_before`` are the slips
-    of the round before.
+    A round with the speed ``used`` yields the speed ``resulting``; the last two arguments are those of the round
+    before.
     """
     apart = used - used_before
     far = lt(1e-14 * used, fabs(apart))
