@@ -64,8 +64,8 @@ class Ellipsoid(QuaternionJoint):
     def bias(self, q: Scalars, v: Scalars) -> Motion:
         """Return the spatial acceleration at v̇ = 0: (0; G (ω × u) − ω × G u) with u = ω × e_z.
 
-        G u is the velocity of M's origin on the ellipsoid, in M's axes: G = Rᵀ D R with the rotation R from M to F and
-        the semi-axes D. Its rate is Ġ = G [ω×] − [ω×] G.
+        At q, G u is the velocity of M's origin on the ellipsoid, in M's axes: G = Rᵀ D R with the rotation R from M to
+        F and the semi-axes D. Its rate is Ġ = G [ω×] − [ω×] G.
         """
         R = self._epsilon(q).rotation()
         w = Vec3.of(v)

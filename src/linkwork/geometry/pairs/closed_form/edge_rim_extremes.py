@@ -1,20 +1,21 @@
-"""Contact of an edge of a box and a rim of a cylinder: extremes of the gap of planes parallel to an edge.
+"""Contact of an edge of a box and a rim of a cylinder: the least overlap along directions orthogonal to the edge.
 
-Projected along an edge u, the box is a rectangle.  The cylinder is an ellipse with half axes κ r along b₁, the
-projected axis, and r along b₂, κ = |u · a|, swept by ±L b₁.  Between two neighbouring directions at which the rectangle
-or the sweep changes its corner w, h(n) is the support function of an ellipse about w.  With the cylinder's center p and
-q = p − w, it has a minimum where a normal of the ellipse passes through q.  Let φ be the eccentric angle in the
-quadrant of n (the signs of q are adapted to the quadrant) and d = 1 − κ².  Then
+The overlap h(n) of box and cylinder along a unit vector n is the sum of their extents, minus the distance of the
+centers along n. Projected along an edge u, the box is a rectangle. The cylinder is an ellipse with half axes κ r along
+b₁, the projected axis, and r along b₂, κ = |u · a|, swept by ±L b₁. Between two neighbouring directions at which the
+rectangle or the sweep changes its corner w, h(n) is the support function of an ellipse about w. With the cylinder's
+center p and q = p − w, it has a minimum where a normal of the ellipse passes through q. Let φ be the eccentric angle
+in the quadrant of n (the signs of q are adapted to the quadrant) and d = 1 − κ². Then
 
     E(φ) = r d + κ q₁/cos φ − q₂/sin φ
 
-has the sign of dh/dφ, so h has a minimum where E crosses 0 upward, which requires q₂ > 0.  For q₁ ≥ 0, E is increasing,
-so its signs at the ends of an arc decide if there is a root.  For q₁ < 0 it is concave, and the smaller of two roots
-counts.  The roots exist only inside the ellipse's evolute, (κ|q₁|)^⅔ + q₂^⅔ < (r d)^⅔, which implies
-κ² q₁² + q₂² + 6 κ|q₁| q₂ < (r d)².
+has the sign of dh/dφ, so h has a minimum where E crosses 0 upward, which requires q₂ > 0. For q₁ ≥ 0, E is increasing,
+so its signs at the ends of an arc decide if there is a root. For q₁ < 0 it is concave, and the smaller of two roots
+counts. The roots exist only inside the ellipse's evolute, (κ|q₁|)^⅔ + q₂^⅔ < (r d)^⅔, which implies κ² q₁² + q₂² + 6
+κ|q₁| q₂ < (r d)².
 
-In z = 1/cos φ, E = 0 is (1/z² + (q₂/(κ q₁ z + r d))²)^−½ = 1.  The left side is a power mean of linear functions, which
-is concave and almost linear.  So Newton's method from below, from the beginning of the arc, never passes the first
+In z = 1/cos φ, E = 0 is (1/z² + (q₂/(κ q₁ z + r d))²)^−½ = 1. The left side is a power mean of linear functions, which
+is concave and almost linear. So Newton's method from below, from the beginning of the arc, never passes the first
 root.
 """
 

@@ -1,13 +1,15 @@
-"""Penetration depth by branch and bound on directions: the minimum of h(n) of A − B over the sphere.
+"""Penetration depth of two bodies A and B by branch and bound on directions.
 
-A cell is a triangle of directions n₁ n₂ n₃ with the support points w₁ w₂ w₃ of A − B along them.  In the cell,
-h(n) ≥ max n · w_i.  In the part where one of the three is largest, the minimum of n · w_i is at a corner of that part
-if it is positive, since it is a cosine.  So the cell's lower bound is at one of its corners, where two of the three are
-equal on one of its sides, or where all three are equal, if that is in the cell.  A cell is closed if its bound is not
-less than the best h so far, or if h equals the bound; any other is cut at that direction, and h is evaluated there.
+The depth is the minimum over unit vectors n of the overlap h(n), the support function of the Minkowski difference A −
+B. A cell is a triangle of directions n₁ n₂ n₃ with the support points w₁ w₂ w₃ of A − B along them. In the cell, h(n)
+≥ max n · w_i. In the part where one of the three is largest, the minimum of n · w_i is at a corner of that part if it
+is positive, since it is a cosine. So the cell's lower bound is at one of its corners, where two of the three are equal
+on one of its sides, or where all three are equal, if that is in the cell. A cell is closed if its bound is not less
+than the best h so far, or if h equals the bound. Any other cell is cut at the direction of its bound, and h is
+evaluated there.
 
-Cells do not overlap.  They wait on a stack, so a cell's corners are among the nested cuts, and three small integers
-identify a cell.  For polytopes the search ends at a facet of A − B, and the least h is exact.
+Cells do not overlap. They wait on a stack, so a cell's corners are among the nested cuts, and three small integers
+identify a cell. For polytopes the search ends at a facet of A − B, and the least h is exact.
 
 Symmetries of two bodies give a direction at once (a common axis), and images of a direction with the same h.
 

@@ -1,16 +1,17 @@
-"""Depth of polytopes whose faces are known when code is generated, by the facets of A − B.
+"""Penetration depth of polytopes whose faces are known when code is generated, by facets of the Minkowski difference.
 
-A facet's normal n is the normal of a face of A, the opposite of one of B, or the cross product of an edge of each.  On
-the sphere of directions the faces of a hull H are points, and its edges are arcs between the points of adjacent faces.
-The normal of two edges is the intersection of an arc of each hull.  With the other body O,
+The depth is the least overlap h(n), the support function of A − B, over the normals n of its facets. A facet's normal
+is the normal of a face of A, the opposite of one of B, or the cross product of an edge of each. On the sphere of
+directions the faces of a hull H are points, and its edges are arcs between the points of adjacent faces. The normal of
+two edges is the intersection of an arc of each hull. With the other body O,
 
     h(n) = h_H(n) + h_O(−n)
 
-is evaluated at every face of both.  This gives a good upper bound.  Arcs are bounded from below: everywhere on an arc,
-h ≥ max(n · w, n · w'), where w and w' are the support points of H − O at its ends, and this is least where the two are
-equal.  If it is less than the best h, h is evaluated there, and the arc is cut in two unless h equals the bound.  For
-hulls of 20 vertices, that is one of 54 arcs on average.  The arcs of one hull are enough, since every facet of two
-edges is on one of them.  Since the depth is the minimum over facets, an equal minimum of another facet, within
+is evaluated at every face of both. This gives a good upper bound. Arcs are bounded from below: everywhere on an arc, h
+≥ max(n · w, n · w'), where w and w' are the support points of H − O at its ends, and this is least where the two are
+equal. If it is less than the best h, h is evaluated there, and the arc is cut in two unless h equals the bound. For
+hulls of 20 vertices, that is one of 54 arcs on average. The arcs of one hull are enough, since every facet of two
+edges is on one of them. Since the depth is the minimum over facets, an equal minimum of another facet, within
 rounding, is evaluated too.
 """
 
