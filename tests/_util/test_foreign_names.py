@@ -17,6 +17,7 @@ import numpy as np
 import pytest
 
 import linkwork as lw
+from helpers.public_interface import public_classes
 from linkwork._util import foreign_names, own_code
 from linkwork._util.foreign_names import (
     CLASS_REMEDIES,
@@ -26,6 +27,7 @@ from linkwork._util.foreign_names import (
     REMEDIES,
     ROBOT,
     ForeignName,
+    WithForeignNames,
     by_foreign_name,
     own_name,
 )
@@ -38,6 +40,11 @@ def _public(title: str) -> Any:
 
 def _fields(kind: type) -> set[str]:
     return {name for base in kind.__mro__ for name in inspect.get_annotations(base)}
+
+
+def _empty(kind: type) -> Any:
+    """Return an instance without values."""
+    return tuple.__new__(kind) if issubclass(kind, tuple) else object.__new__(kind)
 
 
 def test_every_name_suggested_for_a_foreign_name_exists() -> None:
@@ -66,10 +73,24 @@ def test_file_of_foreign_names_has_each_key_once() -> None:
 def test_dir_of_linkwork_objects_lists_existing_attributes_only() -> None:
     robot = lw.load("double_pendulum")
     assert all(hasattr(robot, name) for name in dir(robot))
-    for title in ("Robot", *CLASSES):
-        kind = _public(title)
-        assert not [name for name in dir(kind) if isinstance(inspect.getattr_static(kind, name), ForeignName)], title
-        assert "Not an attribute here" not in pydoc.render_doc(kind), title
+    with_foreign_names = [kind for kind in public_classes() if isinstance(kind, WithForeignNames)]
+    assert {_public(title) for title in CLASSES} <= {*with_foreign_names}
+    for kind in with_foreign_names:
+        for listed in (dir(kind), kind.__dir__(_empty(kind))):
+            foreign = [name for name in listed if isinstance(inspect.getattr_static(kind, name, None), ForeignName)]
+            assert not foreign and "__init__" in listed, kind
+        assert "Not an attribute here" not in pydoc.render_doc(kind), kind
+
+
+def test_hints_of_inherited_foreign_names_name_the_class_at_hand() -> None:
+    with pytest.raises(
+        AttributeError, match=r"a RobotDistances has no attribute 'p_ACa'; use RobotDistances\.point_a$"
+    ):
+        _ = lw.collision.RobotDistances.p_ACa
+    with pytest.raises(
+        AttributeError, match=r"a DistanceResult has no attribute 'p_ACa'; use DistanceResult\.point_a$"
+    ):
+        _ = lw.collision.DistanceResult.p_ACa
 
 
 def test_a_subclass_of_robot_may_inherit_from_abc() -> None:

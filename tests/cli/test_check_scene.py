@@ -77,6 +77,24 @@ def test_check_scene_command_checks_a_scene_without_a_robot(linkwork, scene):
     assert linkwork("check-scene", str(scene.with_name("none.yaml"))).code == 3
 
 
+def test_check_scene_command_names_a_base_that_stands_in_an_obstacle(linkwork, scene):
+    base = lw.load("arm6").links[0].name
+    text = "version: 1\nobstacles:\n  - {name: table, shape: {type: box, size: [1, 1, 0.1]}, pose: [0, 0, HEIGHT]}\n"
+    scene.write_text(text.replace("HEIGHT", "-0.048"))
+    data = json.loads(linkwork("check-scene", str(scene), "arm6", "--json").out)
+    (overlap,) = data["fixed_overlaps"]
+    assert (overlap["a"], overlap["b"]) == (base, "table") and overlap["depth"] == pytest.approx(0.002)
+    assert data["contacts"] == []
+    assert linkwork("check-scene", str(scene), "arm6", "--strict").code == 1
+    ran = linkwork("check-scene", str(scene), "arm6")
+    assert ran.code == 0 and "fixed to the world overlap obstacles" in ran.out
+    scene.write_text(text.replace("HEIGHT", "-0.048") + f"touching:\n  - [{base}, table]\n")
+    assert json.loads(linkwork("check-scene", str(scene), "arm6", "--json").out)["fixed_overlaps"] == []
+    scene.write_text(text.replace("HEIGHT", "-0.05"))
+    ran = linkwork("check-scene", str(scene), "arm6", "--strict")
+    assert ran.code == 0 and "fixed to the world" not in ran.out
+
+
 @pytest.mark.slow(every=5)
 def test_plan_and_distances_commands_use_the_objects_pairs_and_margins_of_a_scene(linkwork, scene):
     arm = lw.load("arm7")

@@ -87,8 +87,15 @@ def test_printed_distances_show_the_value_of_one_pair_and_the_shape_of_a_batch()
     assert repr(single) == f"<DistanceResult: {single.distance} m>" and single.distance == pytest.approx(0.3)
     batch = lw.signed_distance(box, lw.pose(), box, np.stack([lw.pose((0.5, 0.1, k)) for k in (0.2, 3.0)]))
     assert repr(batch) == "<DistanceResult of shape (2,)>"
-    all_pairs = ROBOT.distances(np.stack([Q, Q]), SCENE)
-    assert repr(all_pairs) == f"<RobotDistances: {len(all_pairs.pairs)} pairs, shape (2, {len(all_pairs.pairs)})>"
+    all_pairs = ROBOT.distances(np.stack([Q + 0.3, Q]), SCENE)
+    count, nearest = len(all_pairs.pairs), ROBOT.nearest_pair(Q, SCENE)
+    ((a, b),), d = nearest.pairs, float(nearest.distance[0])
+    assert d == all_pairs.distance.min() < all_pairs.distance[0].min()
+    text = f"{a!r} and {b!r}, {d:.6g} m"
+    assert repr(all_pairs) == f"<RobotDistances: {count} pairs, shape (2, {count}); the nearest: {text} at (1,)>"
+    single = ROBOT.distances(Q, SCENE)
+    assert repr(single) == f"<RobotDistances: {count} pairs, shape ({count},); the nearest: {text}>"
+    assert repr(ROBOT.distances(np.zeros((0, ROBOT.nq)), SCENE)).endswith(f"{count} pairs, shape (0, {count})>")
 
 
 class Reciprocal(lw.joints.JointType):

@@ -82,6 +82,18 @@ def test_minimum_distance_nearest_pair_and_in_collision_agree_with_distances_of_
         assert of_wrist.distance[0] == distances.distance[indices].min()
 
 
+def test_pairs_of_a_base_and_an_obstacle_are_measured_if_they_are_named() -> None:
+    arm = lw.load("arm6")
+    base = arm.links[0].name
+    table = lw.Scene().with_box("table", (1.0, 1.0, 0.1), (0.0, 0.0, -0.048))
+    assert not any({base, "table"} == {*pair} for pair in arm.distances(arm.neutral(), table).pairs)
+    named = arm.distances(arm.neutral(), table, pairs=[(base, "table")])
+    assert named.distance[0] == pytest.approx(-0.002, abs=1e-9)  # the base stands on z = 0
+    for choice in (None, "scene"):
+        nearest = arm.nearest_pair(arm.neutral(), table, link=base, pairs=choice)
+        assert nearest.pairs == ((base, "table"),) and nearest.distance[0] == named.distance[0]
+
+
 @pytest.mark.slow(every=5)
 def test_distance_gradients_equal_finite_differences_and_smooth_minima_are_lower_bounds() -> None:
     robot = with_balls("quadruped")

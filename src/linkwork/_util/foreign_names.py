@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import inspect
 import json
+import re
 import sys
 from abc import ABCMeta
 from pathlib import Path
@@ -44,13 +45,17 @@ class ForeignName:
     A `__getattr__` of the class could do the same, but would double the time of each method call.
     """
 
-    def __init__(self, name: str, advice: str) -> None:
-        self._name, self._advice = name, advice
+    def __init__(self, name: str, advice: str, owner: str = "") -> None:
+        """Create the name with its advice; ``owner`` is the class that the advice names, if it names one."""
+        self._name, self._advice, self._owner = name, advice, owner
         self.__doc__ = f"Not an attribute here: {advice}."
 
     def __get__(self, owner: object, kind: type) -> NoReturn:
         article = "an" if kind.__name__[0] in "AEIOU" else "a"
-        message = f"{article} {kind.__name__} has no attribute {self._name!r}; {self._advice}"
+        advice = self._advice
+        if self._owner:  # a subclass has the attribute, too
+            advice = re.sub(rf"\b{self._owner}\.", f"{kind.__name__}.", advice)
+        message = f"{article} {kind.__name__} has no attribute {self._name!r}; {advice}"
         raise AttributeError(message, name=self._name, obj=kind if owner is None else owner)
 
 
@@ -65,8 +70,13 @@ class WithForeignNames(ABCMeta):
 
     def __dir__(cls) -> list[str]:
         """List the attributes without names of other libraries."""
-        foreign = {name for base in cls.__mro__ for name, value in vars(base).items() if isinstance(value, ForeignName)}
+        foreign = _foreign_names_of(cls)
         return [name for name in super().__dir__() if name not in foreign]
+
+
+def _foreign_names_of(kind: type) -> set[str]:
+    """Return the foreign names of a class and of its bases."""
+    return {name for base in kind.__mro__ for name, value in vars(base).items() if isinstance(value, ForeignName)}
 
 
 def add_foreign_names(kind: WithForeignNames, title: str = "") -> None:
@@ -78,15 +88,16 @@ def add_foreign_names(kind: WithForeignNames, title: str = "") -> None:
     prefix = kind.__name__ if title else "robot"
     known = {name for base in kind.__mro__ for name in (*vars(base), *inspect.get_annotations(base))}
     advice = {**_advice(table, prefix), **remedies}
-    foreign = {name: ForeignName(name, text) for name, text in advice.items() if name not in known}
-    for name, descriptor in foreign.items():
-        setattr(kind, name, descriptor)
+    for name, text in advice.items():
+        if name not in known:
+            setattr(kind, name, ForeignName(name, text, kind.__name__ if title else ""))
+    kind.__dir__ = _without_foreign_names  # type: ignore[assignment]
 
-    def without_foreign_names(self: object) -> list[str]:
-        """List the attributes without names of other libraries."""
-        return [name for name in object.__dir__(self) if name not in foreign]
 
-    kind.__dir__ = without_foreign_names  # type: ignore[assignment]
+def _without_foreign_names(self: object) -> list[str]:
+    """List the attributes without names of other libraries."""
+    foreign = _foreign_names_of(type(self))
+    return [name for name in object.__dir__(self) if name not in foreign]
 
 
 def missing_attribute(title: str, name: str) -> AttributeError:

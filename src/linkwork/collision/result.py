@@ -10,6 +10,7 @@ import numpy as np
 from linkwork._util.foreign_names import WithForeignNames, add_foreign_names
 from linkwork._util.result import ReturnedValue
 from linkwork.errors import UnknownNameError
+from linkwork.expr.arrays.symbol_array import is_traced
 
 __all__ = ["DistanceDerivatives", "DistanceHessian", "DistanceResult", "RobotDistances"]
 
@@ -96,10 +97,15 @@ class RobotDistances(DistanceResult):
 
     def __repr__(self) -> str:
         shape = np.shape(self._values)[:-1]
+        if is_traced(self._values) or not self._values.size:
+            return f"<RobotDistances: {len(self.pairs)} pairs, shape {shape}>"
+        nearest = np.unravel_index(np.argmin(self.distance), shape)
+        a, b = self.pairs[nearest[-1]]
+        text = f"{a!r} and {b!r}, {self._values[nearest][0]:.6g} m"
         if shape == (1,):
-            a, b = self.pairs[0]
-            return f"<RobotDistances: {a!r} and {b!r}, {self._values[0, 0]:.6g} m>"
-        return f"<RobotDistances: {len(self.pairs)} pairs, shape {shape}>"
+            return f"<RobotDistances: {text}>"
+        at = f" at {tuple(map(int, nearest[:-1]))}" if len(shape) > 1 else ""
+        return f"<RobotDistances: {len(self.pairs)} pairs, shape {shape}; the nearest: {text}{at}>"
 
 
 add_foreign_names(RobotDistances, "collision.RobotDistances")

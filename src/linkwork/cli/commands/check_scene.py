@@ -1,12 +1,13 @@
 """`linkwork check-scene`: check the file of a scene, alone and around a robot.
 
 Exit codes: 1 if the robot touches an obstacle or an object on its frames at the configuration, and with ``--strict``
-for warnings; others as for all commands.
+for warnings and overlaps of bodies that do not move; others as for all commands.
 """
 
 from __future__ import annotations
 
 import argparse
+from collections.abc import Iterable, Iterator
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -27,6 +28,10 @@ from linkwork.cli.files import setup_of
 from linkwork.cli.output import Terminal, escaped, issue_data, label, number, quantity, table
 from linkwork.cli.states import add_configuration, required_q
 from linkwork.collision import Obstacle, SceneSetup
+from linkwork.model import WORLD
+from linkwork.model.collision_pairs import link_shapes
+from linkwork.shapes import Shape
+from linkwork.spatial import Pose
 
 __all__ = ["add_arguments", "run"]
 
@@ -39,6 +44,17 @@ class _Overlap(NamedTuple):
     a: str
     b: str
     depth: float  # [m]
+
+
+class _Fixed(NamedTuple):
+    """A shape of a link that is fixed to the world."""
+
+    name: str
+    shape: Shape
+    pose: Pose
+
+
+_Placed = Obstacle | _Fixed
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -60,7 +76,8 @@ def run(arguments: argparse.Namespace, terminal: Terminal) -> int:
     elif arguments.q is not None or arguments.configuration is not None:
         raise CommandError(USAGE, "--q and --configuration need a robot: linkwork check-scene SCENE ROBOT")
     setup = setup_of(arguments.scene, robot, arguments, BAD_MODEL)
-    overlaps, skipped = _overlaps(setup.scene)
+    overlaps, skipped = _overlaps(_pairs_of_obstacles(setup.scene))
+    fixed = [] if robot is None else _fixed_overlaps(setup)
     warnings = [*_unusual_sizes(setup.scene), *(str(issue) for issue in setup.scene.issues if not issue.is_note)]
     notes = [str(issue) for issue in setup.scene.issues if issue.is_note]
     contacts, clearance = ([], None) if robot is None else _contacts(setup, arguments, terminal)
@@ -76,6 +93,7 @@ def run(arguments: argparse.Namespace, terminal: Terminal) -> int:
                 "not_examined": skipped,
                 "warnings": warnings,
                 "issues": [issue_data(issue) for issue in setup.scene.issues],
+                "fixed_overlaps": [pair._asdict() for pair in fixed],
                 "contacts": [pair._asdict() for pair in contacts],
                 "clearance": clearance,
             }
@@ -90,32 +108,53 @@ def run(arguments: argparse.Namespace, terminal: Terminal) -> int:
         lines += [f"warning: {escaped(text)}" for text in warnings] + [f"note: {escaped(text)}" for text in notes]
         if robot is not None:
             lines += ["", *_robot_lines(robot, contacts, clearance)]
+            title = "links that are fixed to the world overlap obstacles, which plans do not check"
+            lines += _overlap_lines(title, fixed)
         terminal.out.lines(lines)
-    return FAILED if contacts or (arguments.strict and (warnings or overlaps)) else 0
+    return FAILED if contacts or (arguments.strict and (warnings or overlaps or fixed)) else 0
 
 
-def _overlaps(scene: Scene) -> tuple[list[_Overlap], int]:
-    """Return the pairs of obstacles that overlap, deepest first, and the number of pairs that are not examined."""
+def _overlaps(pairs: Iterable[tuple[_Placed, _Placed]]) -> tuple[list[_Overlap], int]:
+    """Return the pairs that overlap, deepest first, and the number of pairs that are not examined."""
     result, skipped, count = [], 0, 0
-    spheres = [_sphere(obstacle) for obstacle in scene.obstacles]
-    for k, first in enumerate(scene.obstacles):
-        for j in range(k):
-            second, near = scene.obstacles[j], True
-            if (a := spheres[k]) is not None and (b := spheres[j]) is not None:
-                near = float(np.linalg.norm(a[0] - b[0])) < a[1] + b[1]
-            if not near:
-                continue
-            count += 1
-            try:
-                if count > _MAX_PAIRS:
-                    raise ValueError("too many pairs")
-                distance = float(signed_distance(first.shape, _matrix(first), second.shape, _matrix(second)).distance)
-            except (TypeError, ValueError):  # two half-spaces, or two fields
-                skipped += 1
-                continue
-            if distance < -_CONTACT:
-                result.append(_Overlap(second.name, first.name, -distance))
+    for first, second in pairs:
+        a, b = _sphere(first), _sphere(second)
+        if a is not None and b is not None and float(np.linalg.norm(a[0] - b[0])) >= a[1] + b[1]:
+            continue
+        count += 1
+        try:
+            if count > _MAX_PAIRS:
+                raise ValueError("too many pairs")
+            distance = float(signed_distance(first.shape, _matrix(first), second.shape, _matrix(second)).distance)
+        except (TypeError, ValueError):  # two half-spaces, or two fields
+            skipped += 1
+            continue
+        if distance < -_CONTACT:
+            result.append(_Overlap(first.name, second.name, -distance))
     return sorted(result, key=lambda pair: -pair.depth), skipped
+
+
+def _pairs_of_obstacles(scene: Scene) -> Iterator[tuple[Obstacle, Obstacle]]:
+    obstacles = scene.obstacles
+    return ((second, first) for k, first in enumerate(obstacles) for second in obstacles[:k])
+
+
+def _fixed_overlaps(setup: SceneSetup) -> list[_Overlap]:
+    """Return the overlaps of obstacles and shapes of links that are fixed to the world, such as a base.
+
+    Distances and plans leave these pairs out, since neither moves.
+    """
+    fixed = [shape for shape in link_shapes(setup.robot.tree) if shape.body == WORLD]
+    placed = [_Fixed(shape.name, shape.shape, shape.placement) for shape in fixed]
+    pairs = ((shape, obstacle) for shape in placed for obstacle in setup.scene.obstacles)
+    overlaps, _ = _overlaps(pairs)
+    return [pair for pair in overlaps if not _is_allowed(setup, pair.a, pair.b)]
+
+
+def _is_allowed(setup: SceneSetup, a: str, b: str) -> bool:
+    """Return True if the scene's file allows a pair of shapes to touch, by the names of shapes or links."""
+    allowed = {frozenset(pair) for pair in setup.touching}
+    return bool({frozenset((x, y)) for x in (a, a.partition("/")[0]) for y in (b, b.partition("/")[0])} & allowed)
 
 
 def _contacts(
@@ -129,11 +168,10 @@ def _contacts(
         result = setup.robot.distances(required_q(setup.robot, arguments, terminal), setup.scene)
     except (TypeError, ValueError) as error:  # no shapes, or shapes without distances
         raise CommandError(BAD_MODEL, escaped(str(error))) from error
-    allowed = {frozenset(pair) for pair in setup.touching}
     pairs = [
         _Overlap(a, b, -float(d))
         for d, (a, b) in zip(result.distance, result.pairs, strict=True)
-        if not {frozenset((x, y)) for x in (a, a.partition("/")[0]) for y in (b, b.partition("/")[0])} & allowed
+        if not _is_allowed(setup, a, b)
     ]
     clearance = min((-pair.depth for pair in pairs), default=None)
     return sorted((pair for pair in pairs if pair.depth >= 0.0), key=lambda pair: -pair.depth), clearance
@@ -162,7 +200,7 @@ def _unusual_sizes(scene: Scene) -> list[str]:
     return result
 
 
-def _sphere(obstacle: Obstacle) -> tuple[np.ndarray, float] | None:
+def _sphere(obstacle: _Placed) -> tuple[np.ndarray, float] | None:
     """Return the center in the world and the radius of a sphere around an obstacle [m]; None for unbounded ones."""
     sphere = obstacle.shape.bounding_sphere
     if sphere is None:
@@ -171,7 +209,7 @@ def _sphere(obstacle: Obstacle) -> tuple[np.ndarray, float] | None:
     return X[:3, :3] @ np.array([*sphere[0]]) + X[:3, 3], float(sphere[1])
 
 
-def _matrix(obstacle: Obstacle) -> np.ndarray:
+def _matrix(obstacle: _Placed) -> np.ndarray:
     return np.array([float(x) for x in obstacle.pose.elements()]).reshape(4, 4)
 
 

@@ -154,7 +154,8 @@ def named_pairs(
     """Return the robot's shapes, pairs of their indices, and pairs of a shape's index and an obstacle's name.
 
     The pairs are all enabled pairs, the pairs of the robot's links ("self"), the pairs with obstacles ("scene"), the
-    named ``pairs``, or the pairs of one link.  Raises ValueError and UnknownNameError.
+    named ``pairs``, or the pairs of one link.  Shapes that are fixed to the world have pairs with obstacles only if
+    ``pairs`` or ``link`` names them.  Raises ValueError and UnknownNameError.
     """
     shapes = _supported_shapes(tree, caller)
     self_pairs, moving = shape_pairs(tree, collision_pairs(tree)), moving_shapes(tree)
@@ -166,6 +167,8 @@ def named_pairs(
     if link is not None:
         links = _links(tree, shapes, link)
         self_pairs = [pair for pair in self_pairs if links & {shapes[pair[0]].link, shapes[pair[1]].link}]
+        if pairs in (None, _GROUPS[1]):  # also those of a link that is fixed to the world
+            with_scene = [(k, name) for name in scene.names for k, shape in enumerate(shapes) if shape.link in links]
         with_scene = [pair for pair in with_scene if shapes[pair[0]].link in links]
     if not self_pairs and not with_scene:
         if pairs == "scene":
