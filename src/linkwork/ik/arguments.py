@@ -56,11 +56,11 @@ def check_tasks(
     *,
     velocities: bool = False,
 ) -> tuple[Task, ...]:
-    """Return the tasks with distinct names, followed by the robot's own constraints and limits as tasks.
+    """Return the user's tasks, checked, followed by the robot's own constraints and limits as tasks.
 
     ``limits`` are the lower and the upper position limits (nq,); None ignores limits, also those of joints that close
-    loops.  ``velocities`` permits velocity tasks, and includes the robot's own velocity constraints.  Raises TypeError,
-    ValueError and UnknownNameError.
+    loops. ``velocities`` permits velocity tasks, and includes the robot's own velocity constraints. Raises TypeError,
+    ValueError and UnknownNameError, also for names that are not distinct.
     """
     user_tasks = (tasks,) if isinstance(tasks, (Task, Constraint)) else tasks
     if not isinstance(user_tasks, Iterable) or isinstance(user_tasks, (str, bytes, dict)):
@@ -84,7 +84,7 @@ def check_tasks(
 
 
 def _complete(caller: str, robot: Any, task: Task, state: TaskState) -> Task:
-    """Return a task whose fields that depend on the robot are set; ``state`` is the robot's state on symbols.
+    """Return a task with the fields set that depend on the robot; ``state`` has the robot's kinematics on symbols.
 
     Raises ValueError and UnknownNameError.
     """
@@ -107,14 +107,17 @@ def _constraint_tasks(robot: Any, user_tasks: Sequence[Task], velocities: bool) 
 
 
 def own_constraint_task(tree: Tree, constraint: Constraint, target: float | None = None) -> ConstraintTask:
-    """Return the hard task of a robot's own constraint, with the tolerance of such constraints."""
+    """Return a hard task for a constraint of the robot itself, with the tolerance that all such constraints have."""
     length = _CONSTRAINT_TOLERANCE * characteristic_length(tree)
     tolerance = tuple(length if unit == "m" else _CONSTRAINT_TOLERANCE for unit in constraint.row_units)
     return ConstraintTask(constraint, tolerance=tolerance, own=True, target=target)
 
 
 def _limit_tasks(robot: Any, limits: tuple[np.ndarray, np.ndarray] | None) -> list[Task]:
-    """Return tasks for the limits of coordinates that no single velocity moves, one for each joint."""
+    """Return tasks for limited coordinates of q that depend on several velocities, or close loops: one for each joint.
+
+    Solvers bound all other coordinates directly.
+    """
     by_joint: dict[str, list[Any]] = {}
     for coordinate in () if limits is None else limited_coordinates(robot.tree, limits):
         if coordinate.v is None:
@@ -137,10 +140,11 @@ def _refuse_rigid_pair(caller: str, robot: Any, task: Task) -> None:
 
 
 def wide_rows(tasks: tuple[Task, ...], tolerances: np.ndarray, wide: np.ndarray, value: Any) -> WideRows:
-    """Return the errors whose finite tolerances widen the set of solutions, in groups whose norm is bounded.
+    """Return the errors whose finite tolerances are so large that they widen the set of solutions, in groups.
 
-    ``tolerances`` are the tolerances of all errors, ``wide`` is the result of `wide_tolerances`, and ``value`` is the
-    argument from which tolerances are read; None means the tasks' own tolerances.
+    A group has the indices of errors whose norm is bounded by one tolerance. ``tolerances`` are the tolerances of all
+    errors, and ``wide`` is the result of `wide_tolerances`. ``value`` is the argument from which tolerances are read;
+    None means the tasks' own tolerances.
     """
     tolerances = tolerances / wide
     if not (np.isfinite(tolerances) & (tolerances > 1.0 / math.sqrt(3.0))).any():
@@ -161,16 +165,16 @@ def wide_rows(tasks: tuple[Task, ...], tolerances: np.ndarray, wide: np.ndarray,
 
 
 def wide_tolerances(tree: Tree, tasks: Iterable[Task]) -> np.ndarray:
-    """Return the tolerance of each error above which it widens the set of solutions."""
+    """Return, for each error, the tolerance above which it counts as a wider set of solutions, not as accuracy."""
     length = WIDE_LENGTH * characteristic_length(tree)
     return np.array([length if unit == "m" else WIDE for task in tasks for unit in task.row_units])
 
 
 def freed(tasks: tuple[Task, ...], tolerances: np.ndarray, wide: WideRows, solver: str) -> tuple[Task, ...]:
-    """Return the tasks, in which `Task.freed` replaces each task with free errors.
+    """Return the tasks, in which `Task.freed` replaces tasks with free errors: its Jacobian is exact everywhere.
 
-    An error is free if its tolerance is infinite, or if it is the only error in a group of ``wide``.  For solvers that
-    treat wide tolerances as ranges, all errors in ``wide`` are free.  ``tolerances`` has an entry for each error of all
+    An error is free if its tolerance is infinite, or if it is the only error in a group of ``wide``. For solvers that
+    treat wide tolerances as ranges, all errors in ``wide`` are free. ``tolerances`` has an entry for each error of all
     tasks.
     """
     free = np.isinf(tolerances)
@@ -213,9 +217,9 @@ def refuse_locked_beyond_limits(
 
 
 def mid_range(robot: Any, lower: np.ndarray, upper: np.ndarray) -> np.ndarray:
-    """Return the middle of the limits.
+    """Return the configuration (nq) in the middle of the position limits ``lower`` and ``upper`` (nq).
 
-    Coordinates with one finite limit are 0 or, if 0 is outside, at the limit.  Coordinates without limits and unit
+    Coordinates with one finite limit are 0 or, if 0 is outside, at the limit. Coordinates without limits and unit
     quaternions are neutral.
     """
     q = np.array(robot.neutral(), dtype=float)
@@ -288,14 +292,17 @@ def read_target(
 
 
 def flat_states(x: np.ndarray, rank: int, shape: tuple[int, ...]) -> np.ndarray:
-    """Broadcast an array to the batch ``shape`` and flatten it; its last ``rank`` axes belong to one state."""
+    """Return an array broadcast to the batch ``shape`` and flattened to one batch axis: (n, ...).
+
+    The last ``rank`` axes of x belong to one state.
+    """
     state_shape = x.shape[x.ndim - rank :]
     result: np.ndarray = np.broadcast_to(x, (*shape, *state_shape)).reshape(-1, *state_shape)
     return result
 
 
 class TargetOwner(Protocol):
-    """Problem whose tasks take targets."""
+    """Protocol of an object with tasks that take targets: its robot, tasks and shapes of targets."""
 
     robot: Any
     caller: str
@@ -337,7 +344,10 @@ def read_targets(problem: TargetOwner, targets: Mapping[str, Any]) -> dict[str, 
 def raise_for_inputs(
     problem: TargetOwner, states: Sequence[tuple[str, np.ndarray]], targets: Mapping[str, np.ndarray]
 ) -> NoReturn:
-    """Raise ValueError naming the first state or target that is not finite or not a rotation."""
+    """Raise ValueError that names the first state or target that is not finite or, for a rotation, not orthonormal.
+
+    If all are valid, the error says that the computation overflowed.
+    """
     for name, x in states:
         if not np.isfinite(x).all():
             raise ValueError(f"{problem.caller}: {name}: expected finite numbers, got {x[~np.isfinite(x)][0]}")

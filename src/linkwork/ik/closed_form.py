@@ -246,10 +246,10 @@ class ClosedForm(metaclass=WithForeignNames):
         )
 
     def _redundant_input(self, elbow: Any, locked: Any, q_init: np.ndarray, free: bool) -> np.ndarray | None:
-        """Return the redundant angle [rad]: the argument's, or by default the angle at ``q_init``.
+        """Return the redundant angle [rad] of a seven-axis arm: an argument of `branches`, or the angle at ``q_init``.
 
-        The result is None for an arm without redundancy.  ``free`` clips the default angle of a locked joint to its
-        limits.  Raises ValueError for an angle that the arm does not have.
+        The result is None for an arm without redundancy. ``free`` is True if position limits apply; the default angle
+        of a locked joint is then clipped to its limits. Raises ValueError for an angle that the arm does not have.
         """
         for name, value, has in (
             ("elbow", elbow, self.redundant == ELBOW),
@@ -299,7 +299,7 @@ class ClosedForm(metaclass=WithForeignNames):
 
 
 def _rotations(X: np.ndarray) -> np.ndarray:
-    """Return poses whose rotations are re-orthonormalised."""
+    """Return poses (..., 4, 4) whose rotations are made orthonormal to rounding."""
     R = X[..., :3, :3]
     for _ in range(2):  # each step squares the deviation of RᵀR from 1
         off = np.swapaxes(R, -1, -2) @ R - np.eye(3)
@@ -316,10 +316,10 @@ def _rotations(X: np.ndarray) -> np.ndarray:
 def _ranges(
     ends: np.ndarray, valid_samples: np.ndarray, low: float, high: float, circle: bool
 ) -> tuple[tuple[float, float], ...]:
-    """Return the ranges (from, to) between consecutive ``ends`` in ascending order.
+    """Return the ranges (from, to) of angles with a valid branch, from the ``ends`` of these ranges in ascending order.
 
-    ``low`` and ``high`` are ends as well where the first or last sample is valid.  On a ``circle``, the ranges before
-    and after the end are merged into one.
+    ``low`` and ``high`` are ends as well if the first or last sample is valid. On a ``circle``, a range that continues
+    from ``high`` to ``low`` is returned as one range.
     """
     result = [*([low] if valid_samples[0] else []), *ends.tolist(), *([high] if valid_samples[-1] else [])]
     pairs = list(zip(result[::2], result[1::2], strict=True))

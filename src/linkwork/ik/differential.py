@@ -95,7 +95,10 @@ class DifferentialIK:
         self._from_rest = self._prepared if by_call else (*self._prepared[:-1], np.full(robot.nv, _ANY_RATE))
 
     def _start(self, v_last: np.ndarray | None) -> tuple[np.ndarray, tuple[np.ndarray, ...]]:
-        """Return the previous velocity, zero by default, and the prepared arguments of a step that starts with it."""
+        """Return the previous velocity, zero by default, and the step's arguments for a known or unknown one.
+
+        Without it, the robot's own acceleration limits do not apply.
+        """
         return (self._zero_velocity, self._from_rest) if v_last is None else (v_last, self._prepared)
 
     def _gains(self, gain: Any, time_constant: Any) -> np.ndarray:
@@ -266,7 +269,7 @@ def _kernel(
 
 
 def limit_sides(stack: Stack, q: Scalars, delta: Scalars) -> list[Any]:
-    """Return, for each limit of `LimitRange` tasks, 1 if step δ reaches the upper bound, −1 the lower, else 0."""
+    """Return the limits that the step δ reaches, for each error of `LimitRange` tasks: 1 upper, −1 lower, 0 none."""
     at, owners = stack.at(q), [stack.tasks[k] for k in stack.owners]
     result = []
     for task, e, row, (low, high) in zip(owners, at.errors, at.rows, stack.ranges, strict=True):
@@ -348,7 +351,10 @@ def _by_velocity(caller: str, robot: Any, kind: str, value: Any) -> np.ndarray:
 
 
 def _speeds(caller: str, robot: Any, value: Any) -> tuple[tuple[tuple[int, ...], float], ...]:
-    """Return bounds of the norms of joint velocities; a base has two, angular and linear."""
+    """Return bounds of the norms of joint velocities, as pairs (indices in v, bound), from a dict by joint.
+
+    A floating base has two bounds, of its angular and its linear velocity.
+    """
     if not isinstance(value, Mapping):
         raise TypeError(f"{caller}: motion_limits: speed: expected a dict by joint, got {value!r}")
     tree, result = robot.tree, []

@@ -50,9 +50,9 @@ _REVOLUTION = math.tau
 
 @dataclass(frozen=True)
 class BlockingLimit:
-    """Joint limit that a solution computed without limits exceeds: the joint's position and the bound [rad, m].
+    """Joint limit that prevents a solution: a solution computed without limits exceeds it.
 
-    ``needed`` is the position, and ``unit`` is "rad" or "m".
+    ``needed`` is the joint's position in that solution, and ``bound`` the limit, in ``unit`` "rad" or "m".
     """
 
     joint: str
@@ -67,10 +67,10 @@ class BlockingLimit:
 
 @dataclass(frozen=True)
 class Singularity:
-    """Rank deficiency of the Jacobian: its smallest singular value and the direction that no joint moves.
+    """Rank deficiency of the Jacobian: its smallest singular value and the motion of the frames that no joint produces.
 
-    ``direction`` maps residual components to the entries of a unit vector in units of characteristic size.  ``aligned``
-    lists pairs of joints whose axes coincide.
+    ``direction`` is that motion, a unit vector as a dict by error, with lengths divided by the characteristic length.
+    ``aligned`` lists pairs of joints whose axes coincide.
     """
 
     value: float
@@ -140,9 +140,10 @@ class _Failures:
     def search(
         self, states: np.ndarray, *, position_limits: bool = True, first: np.ndarray | float = 0.0, without: Any = None
     ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        """Search from the current configurations of ``states``; return success, q and iterations for each.
+        """Search again from the current configurations of ``states``; return success, q and iterations for each.
 
-        ``first`` is the index of the first initial guess.  ``without`` (states, errors) replaces the tolerances.
+        ``first`` is the index of the first initial guess. ``without`` (states, errors) are tolerances in which infinite
+        entries remove tasks. ``position_limits=False`` ignores the limits.
         """
         problem, tolerances = self.problem, self.tolerances[states] if without is None else without
         if not position_limits:
@@ -194,7 +195,7 @@ class _Failures:
             reason.status = stationary_status if result is None else Status.SINGULAR
 
     def iterations_needed(self, states: np.ndarray) -> np.ndarray:
-        """Return the iterations with which the solver succeeds from the same initial guess; 0 if it fails."""
+        """Return the iterations with which a longer search from the same initial guess succeeds; 0 if it fails."""
         problem = self.problem
         if problem.solver in NEAR:
             return np.zeros(len(states))
@@ -283,7 +284,10 @@ class _Failures:
         return result
 
     def set_multipliers(self, states: np.ndarray, tolerances: np.ndarray) -> None:
-        """Compute the multipliers of conflicting tasks at their least-squares compromise."""
+        """Compute the Lagrange multipliers of conflicting tasks at the configuration that violates them least.
+
+        The violation is the sum of squared errors, without position limits.
+        """
         at = np.array([len(self.reasons[k].tasks) > 1 for k in states], dtype=bool)
         if not at.any():
             return
@@ -403,9 +407,9 @@ def aligned(problem: ProblemView, q: np.ndarray) -> tuple[tuple[str, str], ...]:
 
 
 def compromise_multipliers(J: np.ndarray, e: np.ndarray) -> np.ndarray | None:
-    """Return the λ nearest to e with Jᵀ λ = 0 and λᵀ e > 0: no small motion removes the errors e.
+    """Return the λ nearest to e with Jᵀ λ = 0 and λᵀ e > 0, which proves that no small motion removes the errors e.
 
-    The result is None if e is zero or not finite, or if the search did not reach a compromise.
+    The result is None if there is none, or if e is zero or not finite. J is the Jacobian of e.
     """
     if not (np.isfinite(J).all() and np.isfinite(e).all() and e.any()):
         return None

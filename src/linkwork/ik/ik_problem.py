@@ -125,12 +125,12 @@ class IKProblem:
 
     @cached_property
     def soft(self) -> SoftResiduals:
-        """Object that computes the cost of the soft tasks, and whether they are within tolerance."""
+        """Object that evaluates the soft tasks: their cost, and whether they are within tolerance."""
         return SoftResiduals(self)
 
     @cached_property
     def starts(self) -> int:
-        """Maximum number of starts for soft tasks."""
+        """Maximum number of start configurations of searches with soft tasks."""
         if self._starts is None:
             return FEW_STARTS if self.soft.too_many else STARTS
         return int(self._starts)
@@ -160,7 +160,10 @@ class IKProblem:
 
     @cached_property
     def bounded(self) -> dict[int, int]:
-        """Map from each velocity that is the only one to move a limited coordinate to that coordinate's index in q."""
+        """Dict from index in v to index in q for coordinates that have limits and depend on a single velocity.
+
+        Locked joints are left out.
+        """
         known = {limit.v: limit.q for limit in self.limited if limit.v is not None and limit.q is not None}
         return {k: n for k, n in known.items() if k not in self.locked_dofs}
 
@@ -254,7 +257,10 @@ class IKProblem:
         return self._run(q_init, tolerances, targets, self._steps, self._first, near)
 
     def _near(self, q_init: Any, nearest_to: Any) -> list[np.ndarray]:
-        """Return the reference configuration as a list of one; an empty list for other solvers."""
+        """Return [reference configuration] for the solver "nearest", and [] for other solvers.
+
+        Raises ValueError for a ``nearest_to`` that the solver does not support.
+        """
         if self.solver not in NEAR:
             if nearest_to is not None:
                 raise ValueError(
@@ -287,13 +293,13 @@ class IKProblem:
         return self.form.nearest_branch(target, near)
 
     def nearest(self, near: np.ndarray, target: np.ndarray) -> IKResult:
-        """Solve one target for the configuration nearest to ``near``; plain arrays as in `single`."""
+        """Return the solution for one target that is nearest to ``near`` (nq,), without argument checks."""
         return self.single(self._initial_guess(near, {next(iter(self.shapes)): target}), target, near)
 
     def single(self, q_init: np.ndarray, target: np.ndarray, *near: np.ndarray) -> IKResult:
         """Solve one target without argument checks; inputs are float64 arrays of the right shape.
 
-        ``q_init`` (nq,) is the initial guess.
+        ``q_init`` (nq,) is the initial guess. ``near`` is the reference configuration of the solver "nearest".
         """
         q, errors, diagnostics = self.kernel(
             q_init, self.tolerances, self.weights, *self.finite_bounds, self._soon, self._first, *near, target
@@ -361,7 +367,7 @@ class IKProblem:
         return result.errors, result.rows
 
     def _with(self, tasks: tuple[Task, ...], wide: WideRows) -> IKProblem:
-        """Return a copy of the problem with other wide tolerances, and tasks of the same names, targets and errors."""
+        """Return a copy of the problem with other ``tasks``, of equal names, targets and errors."""
         result = copy.copy(self)
         result.__dict__ = {key: x for key, x in self.__dict__.items() if key not in _OF_TASKS}
         result.tasks, result.wide = tasks, wide
@@ -380,10 +386,10 @@ class IKProblem:
         first: Any,
         near: Sequence[np.ndarray] = (),
     ) -> IKResult:
-        """Run the kernel, continue the searches that failed, and return the result.
+        """Run the kernel for a few iterations, continue the searches that failed, and return the result.
 
-        The first run is short.  Continued searches, restarts from a feasible configuration and restarts of soft tasks
-        follow where it has not converged.
+        Where it has not converged, longer searches, restarts from a feasible configuration and restarts of soft tasks
+        follow. ``steps`` is the number of iterations, and ``first`` the index of the first start.
         """
         first_steps = self._soon if steps is self._steps else steps
         result = self.kernel(

@@ -51,7 +51,10 @@ def _joint_out_of_limits(
 
 
 def _branches_out_of_limits(problem: ProblemView, targets: Mapping[str, np.ndarray], tolerances: np.ndarray) -> bool:
-    """Return True if all configurations of a pose are isolated, and each exceeds a limit by more than the tolerance."""
+    """Return True if it is proved that all IK solutions of a six-axis arm for a pose exceed position limits.
+
+    The solutions must be isolated, and each must exceed a limit by more than the tolerance.
+    """
     form = problem.form
     if form is None or (tolerances > wide_tolerances(problem.robot.tree, problem.tasks)).any():
         return False
@@ -84,7 +87,10 @@ def are_contradictory(
 
 
 def _required(task: Task, target: np.ndarray, tolerances: np.ndarray) -> dict[object, tuple[np.ndarray, float]]:
-    """Return the quantities that a task determines, with their values and the norms of their tolerances."""
+    """Return the quantities whose values a task prescribes: a dict from quantity to (value, norm of the tolerances).
+
+    A quantity is a joint, or a frame's rotation or position relative to another frame. Other tasks give an empty dict.
+    """
     if type(task) is JointTask and target.size == 1:
         return {("joint", task.joint): (target.ravel(), float(np.linalg.norm(tolerances)))}
     if type(task) not in (PoseTask, PositionTask, OrientationTask):

@@ -151,10 +151,10 @@ def solver_kernel(
 
 
 def _wound_as(tree: Tree, tasks: Sequence[Task], bounded: frozenset[int], q_init: Scalars, q: Scalars) -> list[Any]:
-    """Return the configuration with the same poses as q, with angles and quaternions nearest to ``q_init``.
+    """Return the configuration equivalent to q whose angles and quaternions are nearest to ``q_init``.
 
     Full revolutions are removed from angles without limits, and each quaternion has the sign that is nearer to
-    ``q_init``.
+    ``q_init``. Joints whose revolutions change errors of the tasks are unchanged.
     """
     result, counted = list(q), counted_joints(tree, tasks)
     for n in np.flatnonzero(periodic_coordinates(tree, counted).in_q).tolist():
@@ -213,9 +213,9 @@ def _largest(stack: Stack, errors: Scalars) -> list[Any]:
 
 
 def rotation_defect(task: Task, target: Scalars) -> Any:
-    """Return the deviation of a target from a pose or rotation; infinite for values that are not finite.
+    """Return how far a target is from a valid pose or rotation; infinite for values that are not finite.
 
-    The deviation is the sum of the magnitudes of RᵀR − 1, det R − 1 and the last row's deviation.
+    It is the sum of the magnitudes of RᵀR − 1, det R − 1 and the last row's deviation; 0 for other targets.
     """
     kind = task.target_of.kind if task.target_of is not None else ""
     defect: Any = 0.0
@@ -237,7 +237,7 @@ def rotation_defect(task: Task, target: Scalars) -> Any:
 
 
 class ProblemView(Protocol):
-    """Tasks of a robot with their tolerances, weights, limits and kernels."""
+    """Protocol of an IK problem, as solvers and results see it: robot, tasks, tolerances, limits and kernels."""
 
     robot: Any
     caller: str
@@ -277,7 +277,7 @@ class ProblemView(Protocol):
 
     @property
     def bounded(self) -> dict[int, int]:
-        """Map from each velocity that is the only one to move a limited coordinate to that coordinate's index in q."""
+        """Dict from index in v to index in q for coordinates that have limits and depend on a single velocity."""
 
     @property
     def limited(self) -> tuple[LimitedCoordinate, ...]:

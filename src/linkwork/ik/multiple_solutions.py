@@ -138,7 +138,7 @@ def _branches(
 
 
 def _coordinate_scales(problem: ProblemView) -> tuple[np.ndarray, np.ndarray]:
-    """Return for each coordinate of q 1 if full revolutions are equivalent, else 0, and its scale factor."""
+    """Return two arrays (nq): 1 where full revolutions are equivalent, else 0; and factors for comparable units."""
     tree = problem.robot.tree
     periodic = periodic_coordinates(tree, counted_joints(tree, problem.tasks)).in_q.astype(float)
     scale = np.ones(tree.nq)
@@ -192,8 +192,8 @@ def _select_solutions(
 ) -> list[int]:
     """Return the indices of at most n distinct solutions among the searches that are ``done``.
 
-    The solutions are the nearest to the initial guess; with ``spread``, each next solution is the farthest from all
-    previous ones.  They are sorted by their ``distances`` from the initial guess.
+    The solutions are the nearest to the initial guess. With ``spread``, each further solution is instead the farthest
+    from all previous ones. They are sorted by their ``distances`` from the initial guess.
     """
     left = [int(k) for k in np.argsort(distances, kind="stable") if done[k]]
     result: list[int] = []
@@ -224,9 +224,9 @@ def continue_failed_searches(
 ) -> None:
     """Continue failed searches for ``steps`` iterations in total and update ``result`` in place.
 
-    The iterations are divided among several searches, each of which begins at another index of the sequence of starts
-    and runs at the same time.  Each spends its last iterations at its best configuration, so a failed state returns
-    the best of several minima.  Searches are shorter where a reach bound proves that there is no solution.
+    The iterations are divided among several simultaneous searches, each of which begins at another index of the
+    sequence of starts. Each spends its last iterations on its best configuration, so a failed state returns the best of
+    several minima. Searches are shorter where a reach bound proves that there is no solution.
     """
     failed, rows = _failed_states(result)
     targets = {name: rows(x, len(problem.shapes[name])) for name, x in targets.items()}
@@ -238,9 +238,9 @@ def continue_failed_searches(
 
 
 def _failed_states(result: Any) -> tuple[np.ndarray, Callable[[np.ndarray, int], np.ndarray]]:
-    """Return the flat indices of the failed states, and a function that selects their entries of an array.
+    """Return the flat indices of the failed states, and a function (array, rank) that selects their entries.
 
-    The function takes the array and ``rank``, the number of trailing axes that belong to one state.
+    ``rank`` is the number of trailing axes that belong to one state.
     """
     shape = result.diagnostics.shape[:-1]
     failed = np.flatnonzero(result.diagnostics[..., 0].ravel() != 1.0)
@@ -351,6 +351,6 @@ def run_until_deadline(
 
 
 def _rank(result: IKResult) -> tuple[bool, bool, float, float]:
-    """Return a sort key: feasible, success, hard cost, soft cost; smaller is better."""
+    """Return a sort key (infeasible, failed, hard cost, soft cost); the smallest key is the best result."""
     cost = 0.0 if result.feasible else float(result.cost)
     return not result.feasible, not result.success, cost, float(result.soft_cost)

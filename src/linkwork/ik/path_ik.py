@@ -117,7 +117,7 @@ def _paths(problem: ProblemView, caller: str, targets: Mapping[str, Any]) -> dic
 
 
 class _Walker:
-    """Solver of one target after the other along many paths at once, which recovers paths whose search fails."""
+    """Solver that follows many paths at once, one target after the other, and recovers where a search fails."""
 
     def __init__(self, problem: ProblemView, jump: np.ndarray) -> None:
         self.problem, self.jump = problem, jump
@@ -200,7 +200,7 @@ class _Walker:
         return result
 
     def _interpolate(self, name: str, last: np.ndarray, now: np.ndarray, part: float) -> np.ndarray:
-        """Return the target at the fraction ``part`` between two targets of a task."""
+        """Return the target of task ``name`` at the fraction ``part`` of the way from ``last`` to ``now``."""
         if part == 1.0:
             return now
         kind = self.kinds[name]
@@ -364,7 +364,7 @@ def has_velocity_constraints(problem: ProblemView) -> bool:
 
 
 class _PathStep(DifferentialIK):
-    """Differential IK step along a path that does not depend on time, so that errors have no drift."""
+    """Differential IK step along a path, where time does not pass: the errors of tasks do not drift."""
 
     _has_time = False
 

@@ -93,9 +93,9 @@ class _RotatingJoint:
 
 @dataclass(frozen=True)
 class _Link:
-    """Link between two points: its vector at the reference configuration and its prismatic joints.
+    """Link between two points of a kinematic chain: its vector at the reference configuration, and sliding joints.
 
-    Each prismatic joint has an axis and a range relative to the reference.
+    ``slides`` has for each prismatic joint in the link its axis and its range relative to the reference configuration.
     """
 
     vector: np.ndarray
@@ -121,7 +121,11 @@ class _Link:
 
 @dataclass(frozen=True)
 class Chain:
-    """Kinematic chain between two frames at a reference configuration, in the axes of ``relative_to``."""
+    """Kinematic chain between two frames at a reference configuration, for bounds of its reach.
+
+    Vectors are in the axes of the frame ``relative_to``. ``turns`` are the rotating joints, and ``links`` lie between
+    their points and the two frames.
+    """
 
     frame: str
     relative_to: str
@@ -175,7 +179,11 @@ class Chain:
         rotation: Any,
         with_rotation: bool,
     ) -> None:
-        """Add certificates that hold for chains with parallel axes."""
+        """Add proofs that targets X are unreachable to ``result``, for a chain whose rotation axes are all parallel.
+
+        The proofs are about the position along the axes, and about the direction of the axes. Other arguments are those
+        of `proofs`.
+        """
         axis = self.turns[0].axis
         if axis is None or any(
             turn.axis is None or float(np.linalg.norm(np.cross(axis, turn.axis))) > _ROUNDING for turn in self.turns
@@ -290,9 +298,10 @@ def chain_between(
 
 
 def _rotating_joint(columns: np.ndarray, p: np.ndarray, low: float, high: float, single_axis: bool) -> _RotatingJoint:
-    """Return the rotating joint of Jacobian columns (ω; v of the point p).
+    """Return the axis and a point of a rotating joint, from its Jacobian columns (ω; velocity of the point p).
 
-    Its point is the point of the axis nearest to p, or the joint's centre.
+    The point is the point of the axis nearest to p, or for several axes the joint's center. ``low`` and ``high`` are
+    the joint's limits.
     """
     if single_axis:
         w, v = columns[:3, 0], columns[3:, 0]

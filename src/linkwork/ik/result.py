@@ -240,7 +240,7 @@ class IKResult(Shown, Result, metaclass=WithForeignNames):
         return _reason_sentence(self._reasons().get(k) or Reason(Status.SOLVED), self.problem, facts)
 
     def _set_reasons(self, reasons: dict[int, Reason]) -> None:
-        """Store the known reasons of failed states, by flat index."""
+        """Store the known reasons of failed states, a dict by flat index in the batch."""
         self._known_reasons = reasons
 
     def _of_each(self, name: str, default: Any) -> Any:

@@ -76,7 +76,10 @@ def restart_soft_tasks(
     steps: np.ndarray,
     starts: int,
 ) -> None:
-    """Search from up to ``starts`` starts where soft tasks are unsatisfied; store the best in ``result``."""
+    """Repeat the search from up to ``starts`` start configurations for states whose soft tasks are unsatisfied.
+
+    The best configurations are stored in ``result``. ``steps`` is the number of iterations of a search.
+    """
     diagnostics = result.diagnostics.reshape(-1, result.diagnostics.shape[-1])
     arrays = [getattr(result, x).reshape(len(diagnostics), -1) for x in ("q", "errors", "multipliers")]
     shape = result.diagnostics.shape[:-1]
@@ -125,9 +128,10 @@ def _compare(
     other_diagnostics: np.ndarray,
     other_errors: np.ndarray,
 ) -> Sequence[np.ndarray]:
-    """Return two masks of states: where the other result is better, and where it is a minimum of the same cost.
+    """Return two masks of states: where the second result is better, and where it is a minimum of the same cost.
 
-    Levels before the last one have priority over the proof of a minimum.
+    A result has ``errors`` and ``diagnostics`` of the kernel. All priority levels but the last count more than the
+    proof of a minimum.
     """
     ranks = [2.0 * (x[:, _REACHED] == 1.0) + (x[:, _DONE] == 1.0) for x in (diagnostics, other_diagnostics)]
     costs, other_costs, negligible = soft.costs(errors), soft.costs(other_errors), soft.negligible_costs()

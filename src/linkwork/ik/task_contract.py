@@ -189,7 +189,7 @@ def _rows(t: _Trial) -> list[float]:
 
 
 def _curved(t: _Trial) -> list[float]:
-    """Return the difference of ``curved_rows`` from the exact Jacobian at a solution.
+    """Return the relative difference between a task's ``curved_rows`` and its exact Jacobian at a solution, as a list.
 
     The list is empty for a velocity task, and if no solution is available.
     """

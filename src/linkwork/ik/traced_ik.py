@@ -66,8 +66,8 @@ _kernels: LazyCache[Kernel] = LazyCache(64)
 class IKArrays(NamedTuple):
     """Result of inverse kinematics inside a compiled function: q (nq,), success (1 or 0) and iterations.
 
-    q is differentiated by the implicit-function theorem, as `IKResult.derivative` describes.  The others have no
-    derivative.
+    q is differentiated by the implicit-function theorem, as `IKResult.derivative` describes. ``success`` and
+    ``iterations`` have no derivative.
     """
 
     q: Any
@@ -307,7 +307,10 @@ def newton_step_at_solution(stack: Stack, q: Scalars, box: LimitBox, near: Scala
 
 
 def _at_ends(stack: Stack, errors: Scalars, weights: Scalars) -> tuple[list[Any], list[Any]]:
-    """Return the errors relative to the ends of their ranges, and the weights, which are 0 inside of the ranges."""
+    """Return the errors as violations of their ranges, differentiable at the ends, and weights; 0 inside a range.
+
+    An error at an end of its range counts as an equation, so its derivative is that of the error.
+    """
     beyond, result = stack.beyond(errors), list(weights)
     for i, ((low, high), ranged) in enumerate(zip(stack.ranges, stack.ranged, strict=True)):
         if ranged:
@@ -326,7 +329,10 @@ def _free_coordinates(stack: Stack, box: LimitBox, q: Scalars) -> list[Any]:
 
 
 def _distance_gradient(stack: Stack, q: Scalars, near: Scalars, free: Scalars) -> list[Any]:
-    """Return ∇½‖q ⊖ q₀‖² of the free coordinates."""
+    """Return the gradient (nv) of ½‖q ⊖ q₀‖² with respect to q, with the reference q₀ = ``near``.
+
+    ``free`` has 0 for coordinates that are fixed, whose entries are 0.
+    """
     return [times(-x, a) for x, a in zip(difference(stack.tree, q, near), free, strict=True)]
 
 

@@ -112,7 +112,10 @@ class VelocityResult(Result):
 
     @property
     def _ranged(self) -> list[str]:
-        """Name of the joint of each coordinate with limits that no single velocity moves."""
+        """Name of the joint for each limited coordinate that has a `LimitRange` task.
+
+        Such coordinates depend on several velocities, or close loops.
+        """
         tasks = [task for task in self.problem.tasks if isinstance(task, LimitRange)]
         return [coordinate.joint for task in tasks for coordinate in task.coordinates]
 

@@ -275,7 +275,7 @@ def _solve_poses(
 
 
 def _inverse_kinematics(space: PlanningSpace, spec: GoalSpec, q_init: np.ndarray, max_solutions: int) -> Any:
-    """Return the result of inverse kinematics for the poses of a goal: several solutions of one, or one of each."""
+    """Return the result of inverse kinematics for a goal: several solutions of one pose, or one for each pose."""
     robot, poses = space.robot, spec.poses or {}
     limits = (space.lower, space.upper) if space.limited else None
     constraint_tasks = space.tasks

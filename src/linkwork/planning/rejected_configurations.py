@@ -47,7 +47,7 @@ def named_collisions(space: PlanningSpace, q: np.ndarray) -> list[tuple[tuple[st
 
 
 def _colliding(space: PlanningSpace, q: np.ndarray) -> tuple[Any, np.ndarray, np.ndarray]:
-    """Return the distances at q, the margins, and the indices of the colliding pairs, the deepest first."""
+    """Return the distances of all pairs of shapes at q, their margins, and indices of the colliding pairs."""
     result = space.robot.distances(q, space.scene, pairs=space.pairs)
     margins = space.margins.of(space.robot, space.robot._pair_selection("plan", space.scene, space.pairs))
     order = np.argsort(result.distance - margins, kind="stable")

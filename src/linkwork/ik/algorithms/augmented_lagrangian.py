@@ -71,9 +71,10 @@ _MIN_TOTAL_DAMPING = by_type(1e-200)  # damping without curvature
 
 @dataclass(frozen=True)
 class _Squares:
-    """Augmented Lagrangian L as half of the sum of squared ``residuals`` r, with their Jacobian ``rows``.
+    """Augmented Lagrangian L as half of the sum of squared ``residuals``, with the residuals' Jacobian ``rows``.
 
-    L is evaluated at multipliers λ and a penalty ρ.
+    ``weights`` has the factor of each error. ``violation`` and ``margins`` tell how far hard errors, shifted by their
+    multipliers, are beyond or within their ranges.
     """
 
     residuals: list[Any]
@@ -118,7 +119,7 @@ class _Squares:
 
 
 class Minimum(NamedTuple):
-    """Configuration at which a descent ended, with its convergence, iterations and multipliers."""
+    """Configuration at which a minimisation ended, with its convergence, iterations and Lagrange multipliers."""
 
     q: list[Any]
     done: Any  # 1 at a minimum with satisfied hard errors, 2 if stalled
@@ -148,7 +149,7 @@ class _State(NamedTuple):
 
 
 def search(stack: Stack, q_init: Scalars, box: LimitBox, budget: Any, first: Any = 0.0) -> SearchResult:
-    """Satisfy the hard tasks; then minimise the soft tasks subject to the hard ones, from the solution.
+    """Satisfy the hard tasks; then minimise the soft tasks from this solution, while the hard tasks stay satisfied.
 
     If the hard tasks cannot be satisfied, the best configuration of the search for them is returned.
     """
@@ -175,9 +176,9 @@ def search(stack: Stack, q_init: Scalars, box: LimitBox, budget: Any, first: Any
 def descend(
     stack: Stack, spec: ResidualSpec, q: Scalars, box: LimitBox, budget: Any, patience: float = _MAX_ITERATIONS
 ) -> Minimum:
-    """Minimise the soft errors from q, subject to the hard ones; return q itself if it cannot be improved.
+    """Minimise the soft errors from q, subject to the hard errors; return q itself if it cannot be improved.
 
-    The descent stalls after ``patience`` iterations in which the soft cost does not decrease.
+    The minimisation ends without convergence after ``patience`` iterations in which the soft cost does not decrease.
     """
     tree = stack.tree
     longest, length_coordinates = unit_steps(tree), length_dofs(stack)
@@ -336,7 +337,7 @@ def _is_minimum(result: Minimum) -> Any:
 
 
 def _noise(cost: Any, curvature: Any) -> Any:
-    """Return the rounding error of the ``cost`` ‖r‖².
+    """Return the rounding error of a sum of squared residuals, ``cost``.
 
     It is the rounding error of the sum, plus the effect of the smallest errors that can be resolved.
     """
@@ -345,10 +346,11 @@ def _noise(cost: Any, curvature: Any) -> Any:
 
 
 def _stiffness(spec: ResidualSpec, beyond: Scalars, rows: Rows) -> Any:
-    """Return the initial penalty ρ of the hard errors, from the Jacobian for unit steps.
+    """Return the initial penalty ρ of the hard errors, from the Jacobian for unit steps (``rows``).
 
-    ρ is the greater of two values: one follows from the ratio of the squared Jacobians of soft and hard errors, the
-    other bounds the violation of hard errors that the gradient of the soft cost causes.
+    ρ is the greater of two values. One follows from the ratio of the squared Jacobians of soft and hard errors. The
+    other bounds the violation of hard errors that the gradient of the soft cost causes. ``beyond`` are the errors
+    outside their ranges.
     """
     squared_norms: dict[bool, Any] = {}
     for kind in (True, False):
@@ -367,6 +369,6 @@ def _stiffness(spec: ResidualSpec, beyond: Scalars, rows: Rows) -> Any:
 
 
 def _range_margin(x: Any, low: Any, high: Any) -> Any:
-    """Return the distance of x from the nearer end of its range."""
+    """Return the distance of x from the nearer end of the range from ``low`` to ``high``; negative outside."""
     below = _INFINITE if is_infinite(low) else x - low
     return fmin(below, _INFINITE if is_infinite(high) else high - x)

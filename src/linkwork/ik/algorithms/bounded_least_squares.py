@@ -124,9 +124,9 @@ def _is_absent(x: Any, bound: float) -> bool:
 
 
 def _by_rows(A: Rows, columns: Rows, r: Scalars, D: Scalars, c: Scalars, bounded: Sequence[int]) -> Any:
-    """Return a function that solves for x with fixed active bounds, by the system for y = A x + r.
+    """Return a function that solves the least-squares problem with given active bounds, by a system with A's rows.
 
-    Its matrix has one row for each row of A, plus one for each unknown of `_uneliminated`.
+    The unknowns of the system are y = A x + r, and those elements of x that `_uneliminated` returns.
     """
     m, uneliminated = len(A), _uneliminated(A, bounded)
     inverse = [0.0 if k in uneliminated else 1.0 / d for k, d in enumerate(D)]
@@ -157,9 +157,9 @@ def _by_rows(A: Rows, columns: Rows, r: Scalars, D: Scalars, c: Scalars, bounded
 
 
 def _uneliminated(A: Rows, bounded: Sequence[int]) -> list[int]:
-    """Return the indices of the unknowns that stay in the linear system next to y = A x + r.
+    """Return the indices of the elements of x that stay in the linear system for y = A x + r.
 
-    These are all unknowns without bounds if the factorisation then needs fewer products, else no unknowns.
+    They are all elements without bounds if the factorisation then needs fewer products, else none.
     """
     n = len(A[0]) if A else 0
     columns_of_rows = [{k for k, x in enumerate(row) if not is_zero(x)} for row in A]
@@ -181,10 +181,10 @@ def _uneliminated(A: Rows, bounded: Sequence[int]) -> list[int]:
 
 
 def _coupling_graph(rows: Sequence[set[int]], more: Sequence[tuple[int, int]] = ()) -> dict[int, set[int]]:
-    """Return the graph of nonzeros of the linear system: for each node, the nodes to which it is coupled.
+    """Return the graph of nonzeros of the linear system for y = A x + r: for each node, the nodes coupled to it.
 
-    Row i of A is node i; rows that share an unknown are coupled.  ``rows`` are the columns in which each row is
-    nonzero.  ``more`` are pairs (row i, uneliminated unknown k); unknown k is node −1 − k.
+    Row i of A is node i; rows that share an element of x are coupled. ``rows`` are the columns in which each row is
+    nonzero. ``more`` are pairs (row i, element k of x that stays in the system); element k is node −1 − k.
     """
     near = {i: {j for j, next_side in enumerate(rows) if j != i and row & next_side} for i, row in enumerate(rows)}
     for i, k in more:
@@ -206,7 +206,10 @@ def _products(near: dict[int, set[int]]) -> int:
 
 
 def _by_columns(columns: Rows, r: Scalars, D: Scalars, c: Scalars) -> Any:
-    """Return a function that solves for x with fixed active bounds, by the matrix D + AᵀA."""
+    """Return a function that solves the least-squares problem with given active bounds, by the matrix D + AᵀA.
+
+    D is a diagonal.
+    """
     n = len(D)
     H = [[dot(columns[i], columns[j]) + (D[i] if i == j else 0.0) for j in range(i + 1)] for i in range(n)]
     full = mirrored(H)

@@ -61,7 +61,7 @@ _LONGEST = 0.4  # [rad] maximum of δ'
 
 
 def length_dofs(stack: Stack) -> list[int]:
-    """Return the indices in v of movable length coordinates."""
+    """Return the indices in v of the coordinates that are lengths and not locked."""
     return [k for k, unit in enumerate(_units(stack.tree)) if not unit.startswith("rad") and k not in stack.locked_dofs]
 
 
@@ -85,7 +85,10 @@ def length_scale(stack: Stack, beyond: Scalars, weights: Scalars) -> Any:
 
 
 def longest_steps(units: Sequence[float], scale: Mapping[int, Any]) -> list[Any]:
-    """Return the maximum step of each velocity [rad, m]: its unit, or `_LONGEST` times the factor in ``scale``."""
+    """Return the largest permitted step of each velocity coordinate [rad, m].
+
+    It is its entry of ``units``, or for a coordinate in ``scale`` (a length) `_LONGEST` times its factor.
+    """
     return [_LONGEST * scale[k] if k in scale else unit for k, unit in enumerate(units)]
 
 
@@ -168,10 +171,10 @@ def _within_bounds(
     rounds: int,
     scale: Mapping[int, Any],
 ) -> list[Any]:
-    """Return a step within bounds, computed ``rounds`` times with the coordinates fixed that exceed their bounds.
+    """Return a step within bounds; in each of ``rounds`` rounds, coordinates that exceed a bound are fixed at it.
 
-    ``solve(free, step)`` returns the step of the free coordinates (1 or 0), where the others already move by ``step``.
-    ``downhill`` is the negative gradient.  Coordinates of ``scale`` are multiplied by their factors s at the end.
+    ``solve(free, step)`` returns the step of the coordinates with 1 in ``free``, while those with 0 move by ``step``.
+    ``downhill`` is the negative gradient. Coordinates of ``scale`` are multiplied by their factors s at the end.
     """
     free = box.free(q, downhill)
     step: list[Any] = [0.0] * len(free)

@@ -57,11 +57,11 @@ _ACCEPTED = -1.0  # damping of a step that is accepted
 
 @dataclass(frozen=True)
 class Cost:
-    """Cost ½ ‖A δ + r‖² + ½ δᵀ D δ + cᵀ δ of a step δ; D is a diagonal.
+    """Cost ½ ‖A δ + r‖² + ½ δᵀ D δ + cᵀ δ of a step δ, with a diagonal D.
 
     D and c contain the errors that depend on a single coordinate; ``diagonal_dofs`` are these coordinates. ``sources``
-    are the errors of the rows of A, with their weights.  ``model`` predicts and measures the reduction of errors by a
-    step; it depends on the forces of constraints on other errors.
+    are, for each row of A, the index of its error and its weight. ``model`` returns functions that predict and measure
+    how much a step reduces the errors; its argument are the forces of constraints on errors.
     """
 
     A: list[list[Any]]
@@ -84,11 +84,11 @@ class Cost:
     def minimum(
         self, solve: Solve, sources: Sequence[Source | None] = (), origin: Scalars = (), guess: Scalars | None = None
     ) -> BoundedSolution:
-        """Return the step ``solve(D, c, guess)``, with a larger diagonal D if the cost does not fall enough.
+        """Return the step ``solve(D, c, guess)``; if it does not reduce the errors enough, solve again with a larger D.
 
         ``solve`` also returns the multipliers of constraints; ``sources`` has an entry for each constraint, None for a
-        linear one.  ``origin`` is a step that satisfies the constraints; zero without constraints.  The larger
-        diagonal damps the difference from ``origin``.
+        linear one. ``origin`` is a step that satisfies the constraints; zero without constraints. The larger diagonal D
+        damps the difference from ``origin``.
         """
         undamped, multipliers = solve(self.D, self.c, guess)
         forces = [(source[0], source[1] * multipliers[k]) for k, source in enumerate(sources) if source is not None]
@@ -100,7 +100,11 @@ class Cost:
         is_proven = and_(lt(0.5, undamped.least), le(most, (1.0 - _SHARE) * promise + _NO_COST))
 
         def judged(x: Scalars, least: Any, promise: Any, before: Any) -> tuple[Any, Any]:
-            """Return 1 for a rejected step, else 0, and the predicted minus the actual reduction of the cost."""
+            """Return 1 if the step x is rejected, else 0, and how much less the errors fall than predicted.
+
+            ``promise`` is the predicted reduction of the cost; ``before`` is the actual reduction by the step
+            ``origin``.
+            """
             reduction = model.actual(x) - before
             suits = and_(lt(0.5, least), le(_SHARE * promise, reduction + _NO_COST))
             return where(suits, 0.0, 1.0), promise - reduction
@@ -148,7 +152,10 @@ class Cost:
 
 
 class StepModel(NamedTuple):
-    """Predicted and actual reduction of the squared errors by a step δ, and a bound of their difference."""
+    """Functions of a step δ: the predicted and actual reduction of squared errors, and a bound of their difference.
+
+    They are ``promise``, ``actual`` and ``most``.
+    """
 
     promise: Callable[[Scalars], Any]
     most: Callable[[Scalars], Any]
@@ -169,7 +176,7 @@ class VelocityStep(NamedTuple):
 
 
 def sizes(stack: Stack) -> list[float]:
-    """Return, for each velocity, the factor that makes all velocities comparable.
+    """Return, for each velocity coordinate, a factor that makes angles and lengths comparable.
 
     It is 1 for angles and 1 / characteristic length for lengths.
     """
@@ -217,7 +224,10 @@ def costs(stack: Stack, q: Scalars, at: Stacked, rows: Collection[int], gains: S
     linear = [(row, gain * x) for i, (_, row, x, gain) in counted.items() if i not in curved]
 
     def bends(forces: Forces) -> list[tuple[list[int], Any, list[Any]]]:
-        """Return (error indices, norm of the forces on these errors, their curvature bounds) by task and unit."""
+        """Return for each task and unit (indices of its errors, norm of the forces on them, bounds of their curvature).
+
+        ``forces`` are constraint forces on errors. Errors with a constant Jacobian are left out.
+        """
         by_index = dict(forces)
         forces_by_group = [(group, [by_index[i] for i in group]) for group in _curved(stack, at, [*by_index])]
         return [
@@ -263,7 +273,11 @@ def costs(stack: Stack, q: Scalars, at: Stacked, rows: Collection[int], gains: S
             return result
 
         def actual(delta: Scalars) -> Any:
-            """Return the actual reduction, minus twice each constraint force times its deviation from the model."""
+            """Return the actual reduction of the squared errors by the step ``delta``.
+
+            For each constraint, twice its force times the deviation of its errors from their linear model is
+            subtracted.
+            """
             errors, result = stack.at(integrate(stack.tree, q, delta)).errors, flat(delta)
             after = stack.beyond(errors)
             for group in groups:
@@ -281,10 +295,11 @@ def costs(stack: Stack, q: Scalars, at: Stacked, rows: Collection[int], gains: S
 
 @dataclass(frozen=True)
 class _CurvedErrors:
-    """Errors of one task and unit with a nonlinear Jacobian, and the values to compare a step with.
+    """Errors of one task and unit with a nonlinear Jacobian, and functions to judge a step by.
 
-    A step with the gain g reduces ½ ‖w e‖² with the slope of ½ ‖w (g e + J δ)‖², divided by g.  Norms are compared
-    instead of errors, because the remaining error changes its direction in axes that turn with the frame.
+    A step that removes the fraction g of an error e reduces ½ ‖w e‖² with the slope of ½ ‖w (g e + J δ)‖², divided by
+    g. Norms are compared instead of errors, because the remaining error changes its direction in axes that turn with
+    the frame.
     """
 
     rows: list[int]  # indices of the errors
@@ -300,12 +315,18 @@ class _CurvedErrors:
         return cls(rows, gains[0], weights, errors, jacobian, _bends([at.rows[i] for i in rows], steps))
 
     def pull(self, errors: Scalars) -> Any:
-        """Return g times the norm of the gradient of ½ ‖w e‖² with respect to the errors e."""
+        """Return g ‖w² e‖: the fraction g times the norm of the gradient of ½ ‖w e‖² with respect to the errors e.
+
+        The argument are the weighted errors w e.
+        """
         pulls = [w * x for w, x in zip(self.weights, errors, strict=True)]
         return self.gain * sqrt(dot(pulls, pulls))
 
     def reduction(self, errors: Scalars) -> Any:
-        """Return g times the reduction of the sum of squares if these weighted ``errors`` remain after the step."""
+        """Return the reduction of ‖w e‖² by a step, times the fraction g of the errors that the step should remove.
+
+        The argument are the weighted errors w e after the step.
+        """
         return self.gain * (dot(self.errors, self.errors) - dot(errors, errors))
 
     def linear(self, delta: Scalars) -> list[Any]:
@@ -324,11 +345,11 @@ def _curved(stack: Stack, at: Stacked, rows: Collection[int]) -> list[list[int]]
 
 
 def _bends(rows: Sequence[Scalars], steps: Sequence[float]) -> list[Any]:
-    """Return numbers b (nv) with |ë| ≤ Σ b_k v_k² for the errors of a frame with this Jacobian.
+    """Return numbers b (nv) with |d²e/dt²| ≤ Σ b_k v_k² for errors e of a frame at constant velocity v.
 
-    Let joint i precede joint j in the chain.  The derivative of column j of the Jacobian with respect to joint i is
-    the cross product of a unit vector with column j, so it is no longer than column j; it is zero for a prismatic
-    joint i.  ``steps`` make angles and lengths comparable.
+    ``rows`` are the frame's Jacobian, and ``steps`` make angles and lengths comparable. Let joint i precede joint j in
+    the chain. The derivative of column j of the Jacobian with respect to joint i is the cross product of a unit vector
+    with column j, so it is no longer than column j. It is zero for a prismatic joint i.
     """
     squares = [dot(column, column) for column in transposed(rows)]
     moving = [k for k, x in enumerate(squares) if not is_zero(x)]
@@ -350,11 +371,11 @@ def velocity_step(
     damping: Any,
     norms: Sequence[tuple[Collection[int], Any]] = (),
 ) -> VelocityStep:
-    """Return the velocity for soft tasks of one level.
+    """Return the velocity for tasks that are all soft and of one priority level.
 
-    The search for active limits starts from the limits that are active at ``v_last``.  ``norms`` are pairs: indices in
-    v, and a bound of the norm of these velocities.  If the first solution exceeds a bound, the velocities are limited
-    to a box inside the ball, with a corner in the direction of this solution.
+    The search for active limits starts from the limits that are active at the last velocity, ``v_last``. ``norms`` are
+    pairs: indices in v, and a bound of the norm of these velocities. If the first solution exceeds a bound, the
+    velocities are limited to a box inside the ball, with a corner in the direction of this solution.
     """
     at = stack.at(q)
     cost = costs(stack, q, at, range(len(at.errors)), gains, damping)
@@ -377,9 +398,10 @@ def velocity_step(
 
 
 def with_errors(stack: Stack, at: Stacked, delta: Scalars, gains: Scalars, result: VelocityStep) -> VelocityStep:
-    """Return ``result`` with the errors before and after the step ``delta``, outside their ranges.
+    """Return ``result`` with the errors before and after the step ``delta``, as violations of their ranges.
 
-    ``after`` is to first order.  ``short`` is the step's effect minus the effect that the gains require.
+    ``after`` is to first order. ``short`` is the change of the errors by the step minus the change that the gains
+    require.
     """
     changes = [dot(row, delta) for row in at.rows]
     after = stack.beyond([e + x for e, x in zip(at.errors, changes, strict=True)])

@@ -67,7 +67,7 @@ def is_plain(stack: Stack) -> bool:
 
 @dataclass
 class _Cascade:
-    """Step δ after the levels of a hierarchy that are already solved, with constraints that preserve their result."""
+    """Step δ that satisfies the priority levels solved so far, with constraints that keep their results."""
 
     n: int
     units: list[float]  # steps of each coordinate that are comparable; programs have δ in these units
@@ -83,20 +83,23 @@ class _Cascade:
     sources: list[Source | None] = field(default_factory=list)  # errors of the rows; None for linear ones
 
     def add_equations(self, rows: list[list[Any]], target: Scalars, floor: Scalars, sources: Sequence[Source]) -> None:
-        """Solve the robot's own equations G δ = target as far as the box allows, and fix the result by constraints."""
+        """Solve the robot's own equations G δ = target as far as bounds allow, and keep G δ constant from then on.
+
+        ``rows`` are G. ``floor`` is a small regularisation.
+        """
         small = [_REGULARISATION * x for x in floor]
         self._take(boxed_least_squares(rows, [-x for x in target], small, [0.0] * self.n, self.lower, self.upper))
         self._constrain(rows, sources)
 
     def _constrain(self, rows: list[list[Any]], sources: Sequence[Source | None]) -> None:
-        """Add constraints that keep each product of a row with δ at its value in the current step."""
+        """Add constraints by which later levels do not change G δ, with the ``rows`` G and the current step δ."""
         values, self.sources = [dot(row, self.step) for row in rows], [*self.sources, *sources]
         self.rows, self.low, self.high = self.rows + rows, self.low + values, self.high + values
 
     def refine(self, rows: list[list[Any]], target: Scalars, floor: Scalars) -> None:
-        """Reduce the residual of G δ = target below the tolerance of the quadratic programs.
+        """Reduce the residual of G δ = target below the tolerance of the quadratic programs; G are the ``rows``.
 
-        G are the ``rows``.  The correction is the smallest step of the coordinates that are off their bounds.
+        The correction is the smallest step of the coordinates that are not at a bound.
         """
         unconstrained = [
             0.0 if _is_float(a) and _is_float(b) and a == b else where(eq(side, 0.0), 1.0 / s, 0.0)
@@ -115,7 +118,7 @@ class _Cascade:
         floor: Scalars,
         sources: Sequence[Source | None],
     ) -> None:
-        """Add the constraints low ≤ B δ ≤ high for the ``rows`` B.
+        """Add the constraints low ≤ B δ ≤ high for the ``rows`` B, which keep hard errors in their ranges.
 
         If the bounds of δ do not permit these constraints, they are relaxed by the minimum slack.
         """
@@ -144,7 +147,7 @@ class _Cascade:
         self.high += [fmax(b, v) for b, v in zip(high, values, strict=True)]
 
     def add_level(self, cost: Cost, last: bool) -> None:
-        """Minimise the cost of a level of soft tasks, or of hard errors, and fix the result by constraints."""
+        """Minimise the cost of a level of soft tasks, or of hard errors, and keep the result constant from then on."""
         columns = transposed(cost.A) if cost.A else [[] for _ in range(self.n)]
         pulls = [dot(column, cost.r) for column in columns]
 
@@ -198,10 +201,10 @@ def cascade_step(
     damping: Any,
     norms: Sequence[tuple[Collection[int], Any]] = (),
 ) -> VelocityStep:
-    """Return the velocity for hard tasks and several levels of soft tasks.
+    """Return the velocity for hard tasks and several priority levels of soft tasks.
 
-    ``norms`` are as in `velocity_step`.  A first solution without norm limits gives the direction of the box that
-    replaces each ball.
+    ``norms`` are pairs: indices in v, and a bound of the norm of these velocities. A first solution without these
+    bounds gives the direction of the box of limits that replaces each ball.
     """
     if norms:
         unconstrained = (
@@ -256,9 +259,10 @@ def cascade_step(
 
 
 def _room(distance: Any, gain: Any, change: Any, dt: Any) -> Any:
-    """Return the distance by which a step may approach a bound: a fraction from which a stop is possible.
+    """Return the distance by which a step may approach a bound at a ``distance``: at most the fraction ``gain`` of it.
 
-    ``change`` is the largest change of the rate in a step ``dt``.
+    After the step, a stop before the bound is still possible. ``change`` is the largest change of the approach speed in
+    a time step ``dt``.
     """
     if is_infinite(distance):
         return distance
@@ -282,7 +286,7 @@ def _scaled(row: Scalars, scale: float) -> list[Any]:
 
 
 def _in_units(row: Scalars, units: Sequence[float]) -> list[Any]:
-    """Return the products of elements and their units."""
+    """Return a Jacobian row for a step in ``units``: each element times the unit of its coordinate."""
     return [times(x, u) for x, u in zip(row, units, strict=True)]
 
 

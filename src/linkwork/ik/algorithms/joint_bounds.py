@@ -101,9 +101,10 @@ class Changes:
     step: float
 
     def along(self, row: Scalars, horizon: float) -> tuple[Any, Any]:
-        """Return the margins to the limits of a coordinate with the rate r·v, and to the limits of this rate.
+        """Return margins to position and velocity limits of a coordinate whose velocity is r·v; r is ``row``.
 
-        A margin allows for the full change in one step, and for a fraction of it throughout the ``horizon``.
+        The margins allow for the full change of acceleration in one step, and for a fraction of it throughout the
+        ``horizon`` [s].
         """
         change = dot([x if is_zero(x) else fabs(x) for x in row], self.accelerations)
         distance, speed = (_ONE_STEP * self.step**k + _LASTING * horizon**k for k in (2, 1))
@@ -185,9 +186,9 @@ class MotionLimits:
 
 
 def in_balls(limits: MotionLimits, v: Scalars, norms: Sequence[tuple[Collection[int], Any]]) -> MotionLimits:
-    """Return motion limits with a box of velocity limits inside each ball ‖v‖ ≤ bound of ``norms``.
+    """Return the motion limits with tighter velocity limits: a box inside each ball ‖v_k‖ ≤ bound of ``norms``.
 
-    Where v exceeds the bound, the corner of the box is in the direction of v.
+    ``norms`` are pairs (indices in v, bound). Where v exceeds the bound, the box has a corner in the direction of v.
     """
     velocity, bounded = list(limits.velocity), set(limits.velocities)
     for diagonal_dofs, bound in norms:
@@ -238,7 +239,7 @@ def acceleration_range(
 
 
 def most_along(row: Scalars, each: Scalars) -> Any:
-    """Return the maximum of s r·r over scalars s with |s r_k| ≤ ``each[k]`` for all k, where r is ``row``."""
+    """Return the largest value of r·v for velocities v = s r with |v_k| ≤ ``each[k]``; r is ``row``."""
     result: Any = _INF
     for r, most in zip(row, each, strict=True):
         if not (is_zero(r) or is_infinite(most)):
@@ -248,7 +249,11 @@ def most_along(row: Scalars, each: Scalars) -> Any:
 
 
 def _approach(d: Any, v: Any, braking: Any, T: float) -> Any:
-    """Return the largest acceleration of a joint with velocity v towards a limit at the distance d."""
+    """Return the largest acceleration towards a position limit at the distance d, for a joint with velocity v.
+
+    Positive velocities approach the limit. The joint can still stop before the limit with the deceleration ``braking``.
+    T is twice the longest step [s].
+    """
     speed, slope = d / T, 1.0 / T
     if not is_infinite(braking):
         far = lt(braking * (T * T), d)
@@ -270,10 +275,10 @@ def braking_speed(distance: Any, change: Any, dt: Any) -> Any:
 
 
 def _above(v: Any) -> Any:
-    """Increase a velocity towards a lower bound by a few units in the last place, whatever its sign."""
+    """Return a velocity increased by a few units in the last place, so that rounding does not violate a lower bound."""
     return v * where(lt(0.0, v), 1.0 + _ROUNDING, 1.0 - _ROUNDING)
 
 
 def _below(v: Any) -> Any:
-    """Decrease a velocity towards an upper bound by a few units in the last place, whatever its sign."""
+    """Return a velocity decreased by a few units in the last place, so that rounding keeps an upper bound."""
     return v * where(lt(0.0, v), 1.0 - _ROUNDING, 1.0 + _ROUNDING)

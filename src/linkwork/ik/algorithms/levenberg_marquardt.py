@@ -219,7 +219,10 @@ def search(stack: Stack, q_init: Scalars, box: LimitBox, budget: Any, first: Any
         )
 
     def point(number: Any) -> Any:
-        """Return the index of a start's configuration; with wide tolerances, starts 0 and 1 are the initial guess."""
+        """Return the index of the configuration at which start ``number`` begins; index 0 is the initial guess.
+
+        With wide tolerances, starts 0 and 1 both begin at the initial guess.
+        """
         return fmax(number - 1.0, 0.0) if stack.wide else number
 
     at = tuple(start_configuration(tree, q_init, box, point(first), stack.locked_dofs | stack.idle_dofs))
@@ -241,7 +244,10 @@ _LARGE_COST = 20.0  # ‖e‖² above which damping is proportional to ‖e‖ i
 
 
 def projection(stack: Stack, q_init: Scalars, box: LimitBox, budget: Any, first: Any = 0.0) -> SearchResult:
-    """Step from the initial guess towards the hard tasks within an iteration budget; ``first`` is ignored."""
+    """Step from the initial guess to the nearest configuration that satisfies the hard tasks; no restarts.
+
+    ``budget`` is the maximum number of iterations; ``first`` is ignored.
+    """
     weights, longest, length_coordinates = stack.all_weights(), unit_steps(stack.tree), length_dofs(stack)
 
     def step(at: Stacked, beyond: Scalars, q: Scalars) -> list[Any]:
@@ -267,7 +273,10 @@ def newton_step(J: Sequence[Scalars], open_: Scalars, mu: float) -> list[Any]:
 def damped(
     stack: Stack, q_init: Scalars, box: LimitBox, budget: Any, first: Any = 0.0, *, mu: float = MU
 ) -> SearchResult:
-    """Repeat the damped Newton step until all tasks are done or the budget is spent; ``first`` is ignored."""
+    """Repeat the damped Newton step until all tasks are satisfied, for at most ``budget`` iterations.
+
+    ``first`` is ignored; the parameter ``mu`` is the inverse of the damping.
+    """
     weights = stack.all_weights()
 
     def step(at: Stacked, beyond: Scalars, _: Scalars) -> list[Any]:
@@ -285,9 +294,10 @@ def iterate_steps(
     first: Any,
     step: Callable[[Stacked, Scalars, Scalars], list[Any]],
 ) -> SearchResult:
-    """Iterate q ← q ⊕ step(at, beyond, q), clipped to the limits, until all tasks are done or the budget is spent.
+    """Iterate q ← q ⊕ step(at, beyond, q), clipped to the limits, until all tasks are satisfied.
 
-    ``at`` are the errors and their Jacobian at q, and ``beyond`` the violations of the errors' ranges.
+    There are at most ``budget`` iterations. ``at`` are the errors and their Jacobian at q, and ``beyond`` the errors
+    outside their permitted ranges.
     """
 
     def continues(state: tuple[Any, ...]) -> Any:
@@ -344,9 +354,9 @@ class ResidualSpec:
 
 
 def reachable(stack: Stack, spec: ResidualSpec, q: Scalars, box: LimitBox) -> ResidualSpec:
-    """Return the specification with ranges of hard errors that can be reached from q.
+    """Return the specification of the errors, in which ranges of hard errors are extended if they cannot be satisfied.
 
-    If no step within limits removes the hard errors at q, each range includes its error at q.
+    If no step within limits reduces the hard errors at q, each range is extended to its error at q.
     """
     at = stack.at(q, exact=True)
     hard = [k for k, is_hard in enumerate(spec.hard) if is_hard]

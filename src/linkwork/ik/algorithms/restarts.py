@@ -37,7 +37,7 @@ def start_configuration(
 
 
 def _outward(x: Any) -> Any:
-    """Map [0, 1] to itself with higher density near the ends."""
+    """Return x² (3 − 2 x), which maps [0, 1] to itself and moves points towards the ends."""
     return x * x * (3.0 - 2.0 * x)
 
 

@@ -144,7 +144,7 @@ class _Search:
         return QuadraticPrograms(self.used, self.box, ranges)
 
     def nearest_revolution(self, q: Scalars) -> list[Any]:
-        """Shift angles by full revolutions towards the reference, as far as limits permit."""
+        """Shift angles of q by full revolutions to the values nearest to the reference configuration, within limits."""
         result, revolution = list(q), 2.0 * math.pi
         for k, n in coordinate_indices(self.stack.tree).items():
             if self.units[k] != "rad" or k in self.stack.locked_dofs:
@@ -158,7 +158,11 @@ class _Search:
         return result
 
     def start_configuration(self, index: Any, best_objective: Any) -> list[Any]:
-        """Return start number ``index``, not farther from the reference than the best configuration."""
+        """Return the start configuration number ``index`` of a sequence around the reference configuration.
+
+        No start is farther from the reference than the best solution so far; half its squared distance is
+        ``best_objective``.
+        """
         tree = self.stack.tree
         most = sqrt(2.0 * best_objective)
         fractions = [0.5 + index * step for step in kronecker_rates(tree.nv)]
@@ -178,9 +182,10 @@ class _Search:
         return self.box.within(result)
 
     def _sampling_range(self, n: int, reach: Any, most: Any) -> tuple[Any, Any]:
-        """Return the range from which starts draw a limited coordinate.
+        """Return the range (low, high) from which start configurations draw coordinate n, which has limits.
 
-        The range is one revolution wide; if limits cut off a part on one side, it is extended on the other side.
+        The range is the reference ± ``reach``; if limits cut off a part on one side, it is extended on the other side.
+        It never extends more than ``most`` from the reference.
         """
         x, low, high = self.centre[n], self.box.lower[n], self.box.upper[n]
         down = fmin(reach + fmax(x + reach - high, 0.0), most)
@@ -384,9 +389,10 @@ class _Search:
         )
 
     def _range_sides(self, flags: Scalars, beyond: Scalars) -> list[Any]:
-        """Return ``flags`` of active range ends; ends that errors violate by more than tolerance become active.
+        """Return the active ends of ranges: ``flags``, and ends that errors exceed by more than their tolerance.
 
-        Otherwise the first step of a search could be zero.
+        A flag is 1 at the upper end, −1 at the lower, else 0. Without this addition, the first step of a search could
+        be zero.
         """
         result = []
         for flag, row in zip(flags, self.programs.ranges, strict=True):

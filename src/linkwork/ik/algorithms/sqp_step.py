@@ -100,7 +100,11 @@ class QuadraticPrograms:
         bound_sides: Scalars,
         range_sides: Scalars,
     ) -> tuple[list[Any], list[Any]]:
-        """Return the step δ and the multipliers λ for a fixed active set."""
+        """Return the step δ and the multipliers λ of the quadratic program for given active bounds and ranges.
+
+        ``distances`` are those from each bounded coordinate to its bounds, by index. ``bound_sides`` and
+        ``range_sides`` are the active sides: 1 upper, −1 lower, else 0.
+        """
         n = len(g)
         free: list[Any] = [1.0] * n
         fixed: list[Any] = [0.0] * n
@@ -141,14 +145,19 @@ class QuadraticPrograms:
     def _bound_gradients(
         self, H: Rows, g: Scalars, rows: Rows, step: Scalars, multipliers: Scalars, indices: Sequence[int]
     ) -> list[Any]:
-        """Return H δ + g + Jᵀλ of bounded coordinates; it is negative where the step presses upwards."""
+        """Return H δ + g + Jᵀλ for the coordinates ``indices``: the negative multipliers of their upper bounds.
+
+        δ is ``step`` and J are the ``rows``. A negative value means that the objective falls if the coordinate
+        increases.
+        """
         return [g[p] + dot(H[p], step) + dot([row[p] for row in rows], multipliers) for p in indices]
 
 
 def _next_side(flag: Any, step: Any, slope: Any, low: Any, high: Any) -> Any:
-    """Return the next active bound of a coordinate.
+    """Return the next active bound of a coordinate: 1 upper, −1 lower, 0 none.
 
-    An active bound stays while its multiplier has the right sign; a bound that the step exceeds becomes active.
+    ``flag`` is the present active bound, and ``slope`` the gradient at it. An active bound stays while its multiplier
+    has the right sign. A bound (``low``, ``high``) that the ``step`` exceeds becomes active.
     """
     stays = or_(and_(lt(flag, -0.5), lt(0.0, slope)), and_(lt(0.5, flag), lt(slope, 0.0)))
     free = and_(lt(-0.5, flag), lt(flag, 0.5))

@@ -48,7 +48,10 @@ _LEAST_CURVATURE = 1e-12  # [1/rad²] of a stage whose errors do not move
 
 
 def search(stack: Stack, q_init: Scalars, box: LimitBox, budget: Any, first: Any = 0.0) -> SearchResult:
-    """Search for a configuration at which no level can improve without worsening an earlier one."""
+    """Search for a configuration at which no priority level can improve without worsening an earlier level.
+
+    ``budget`` is the maximum number of iterations, and ``first`` the index of the first start configuration.
+    """
     stages = sorted({_stage(task) for task in stack.tasks})
     spec = ResidualSpec.of(stack)
     fixed_dofs = stack.locked_dofs | stack.idle_dofs
@@ -150,13 +153,16 @@ def _is_stationary(
 
 
 def _preserved(stack: Stack) -> list[float]:
-    """Return the tolerance with which each error of an earlier stage is preserved."""
+    """Return, for each error, the tolerance within which later priority levels must keep its value."""
     length = 2.5 * characteristic_length(stack.tree)
     return [PRESERVED * length if unit == "m" else PRESERVED for unit in stack.units]
 
 
 def _is_active(spec: ResidualSpec, row: int, x: Any, preserved: float) -> Any:
-    """Return 1 for an error with a single value or at the end of its range, 0 within the range."""
+    """Return 1 if the error x is at an end of its permitted range or must be zero, 0 if it is inside its range.
+
+    ``preserved`` is the tolerance of this comparison, and ``row`` the index of the error.
+    """
     low, high = spec.low[row], spec.high[row]
     if is_single_value(low, high):
         return 1.0
@@ -172,9 +178,9 @@ def _own_range(spec: ResidualSpec, row: int) -> tuple[Any, Any, Any]:
 
 
 def _preserved_range(spec: ResidualSpec, row: int, x: Any, preserved: float) -> tuple[Any, Any, Any]:
-    """Return the range that preserves an error x of an earlier stage, with its tolerance.
+    """Return (low, high, tolerance) of an error that later priority levels must not worsen.
 
-    It is the error's range if x is within it, else the range extended to x.
+    The range is the error's permitted range if its value x is within it, else the range extended to x.
     """
     low, high, tolerance = _own_range(spec, row)
     if not spec.hard[row]:

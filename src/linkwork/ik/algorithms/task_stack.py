@@ -1,6 +1,6 @@
-"""All tasks of a problem in one state: stacked errors and Jacobian, over any scalar.
+"""All IK tasks of a problem in one state: stacked errors and Jacobian, over any scalar.
 
-`TaskState` is the kinematics of a robot as its tasks use it.
+`TaskState` has the kinematics of a robot that tasks use.
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ _INSIDE = 0.99  # share of a wide tolerance to which searches reduce an error, s
 
 @dataclass(frozen=True, slots=True)
 class Stacked:
-    """Stacked errors e and Jacobian J in one state."""
+    """Errors e of all tasks in one state, one after the other, and the ``rows`` of their Jacobian J."""
 
     errors: list[Any]
     rows: list[list[Any]]
@@ -55,7 +55,7 @@ class Stacked:
 
 @dataclass(frozen=True)
 class Stack:
-    """Tasks of a robot with their targets, tolerances and weights."""
+    """The IK tasks of a robot with their targets, tolerances and weights."""
 
     tree: Tree
     tasks: tuple[Task, ...]
@@ -70,7 +70,7 @@ class Stack:
 
     @property
     def idle_dofs(self) -> frozenset[int]:
-        """Indices in v of joints that change no error of the problem's tasks; other starts keep them at q_init.
+        """Indices in v of joints on which no error of the tasks depends; restarts leave them at the initial guess.
 
         The set is empty if a task depends on quantities other than joints and relative poses of frames.
         """
@@ -104,7 +104,7 @@ class Stack:
 
     @property
     def owners(self) -> list[int]:
-        """Index of the task of each error."""
+        """Index of the task to which each error belongs."""
         return [k for k, task in enumerate(self.tasks) for _ in task.component_names]
 
     @property
@@ -113,7 +113,7 @@ class Stack:
 
     @property
     def ranged(self) -> list[bool]:
-        """True for each error that may have several values."""
+        """True for each error that has a permitted range instead of a single permitted value."""
         by_task = [pair[0] != pair[1] for task in self.tasks for pair in task.ranges]
         return by_task if self.permitted is None else [low is not high for low, high in self.permitted]
 
@@ -204,7 +204,7 @@ class Stack:
         ]
 
     def active_rows(self, rows: Sequence[Scalars], beyond: Scalars) -> list[list[Any]]:
-        """Return the Jacobian with zero rows for the errors that are within their range.
+        """Return the Jacobian ``rows`` in which rows of errors within their permitted ranges are zero.
 
         Rows of errors that must be zero are unchanged.
         """
@@ -214,9 +214,10 @@ class Stack:
         ]
 
     def beyond_tolerances(self, rows: Sequence[Scalars], beyond: Scalars) -> Stacked:
-        """Return the range violations in excess of wide tolerances, with their Jacobian; 0 within tolerance.
+        """Return violations reduced by wide tolerances, 0 within tolerance, and their Jacobian.
 
-        The tolerance of a group bounds a norm: the group's first row is the excess of this norm, its other rows are 0.
+        ``beyond`` are the errors outside their permitted ranges, and ``rows`` their Jacobian. If a tolerance bounds the
+        norm of a group of errors, the group's first entry is the excess of this norm, and its other entries are 0.
         """
         result = Stacked([*beyond], [*map(list, rows)])
         for group in self.wide:
@@ -235,7 +236,10 @@ class Stack:
         return result
 
     def _norms(self, beyond: Scalars, group: Sequence[int]) -> tuple[Any, Any]:
-        """Return the norm of the errors of a group, and the norm of their tolerances."""
+        """Return the norm of the errors with indices ``group``, and the norm of their tolerances.
+
+        ``beyond`` are the errors outside their permitted ranges.
+        """
         if len(group) == 1:
             return fabs(beyond[group[0]]), self.tolerances[group[0]]
         norms = [sqrt(dot(x, x)) for x in ([values[k] for k in group] for values in (beyond, self.tolerances))]
@@ -265,7 +269,10 @@ class Stack:
         return result
 
     def all_weights(self) -> list[Any]:
-        """Return the weight of each error: its weight if soft, its scale if hard, 0 if its tolerance is infinite."""
+        """Return the weight of each error: a soft error's weight, or a hard error's scale, 0 for an infinite tolerance.
+
+        A scale makes angles and lengths comparable.
+        """
         return [
             where(lt(tolerance, 1e300), scale, 0.0) if hard else weight
             for tolerance, scale, hard, weight in zip(
@@ -275,7 +282,7 @@ class Stack:
 
 
 class TaskState(KinematicState):
-    """Kinematics of a robot at configuration q, at rest."""
+    """Kinematics of a robot at configuration q and velocity 0, with the functions that IK tasks use."""
 
     def __init__(self, tree: Tree, q: Scalars, time: Any = 0.0) -> None:
         super().__init__(tree, q, [0.0] * tree.nv, time)

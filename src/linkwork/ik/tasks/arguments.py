@@ -112,9 +112,10 @@ def read_values(name: str, argument: str, unit: str, value: Any, below: float | 
 
 
 class PoseTolerance(tuple[float, ...]):
-    """Tolerances of the errors of a pose or position.
+    """Tolerances of the errors of a pose or position, some of which bound a norm.
 
-    Errors with a unit in ``whole`` ("m", "rad") share a tolerance, which bounds their norm.
+    ``whole`` has "m" if a single tolerance bounds the norm of the position errors, and "rad" if one bounds the norm of
+    the rotation errors.
     """
 
     whole: tuple[str, ...]

@@ -29,7 +29,10 @@ _XYZ = ("x", "y", "z")
 
 
 def without_mass(robot: Any, kind: str) -> Iterable[str]:
-    """Yield a message if the robot has no centre of mass."""
+    """Yield a message if the robot has zero mass and therefore no centre of mass.
+
+    Raises ValueError if it has no inertias; ``kind`` is the task's name in the message.
+    """
     robot.require_inertias(kind)
     if robot.mass == 0.0:
         yield f"robot {robot.name!r} has zero mass and no centre of mass; give a link a mass"

@@ -46,7 +46,7 @@ _XYZ = ("x", "y", "z")
 
 @dataclass(frozen=True)
 class _FrameTask(AimedTask):
-    """Task for a frame B relative to a frame A."""
+    """Base class of tasks for the pose, position or orientation of a frame B relative to a frame A."""
 
     frame: str  # B
     _: KW_ONLY
@@ -124,10 +124,11 @@ class _FrameTask(AimedTask):
         return None
 
     def rates(self, states: Sequence[TaskKinematics], steps: Sequence[Any], target: Scalars) -> list[Any]:
-        """Compute the divided time difference of the motion of B relative to A, which does not depend on the target.
+        """Return finite differences in time of the position and rotation of B relative to A, from several states.
 
-        ``states`` are in order from the newest, with ``steps`` [s] between them.  The motion is the position, and for
-        rotations the angular velocity.  It is in A's axes, unless the task names axes other than B's own.
+        ``states`` are in order from the newest, with ``steps`` [s] between them; n + 1 states give the n-th time
+        derivative. For rotations it is the (n − 1)-th derivative of the angular velocity. The result does not depend on
+        the target. It is in A's axes, unless the task names axes other than B's own.
         """
         R, result = self._axes_of(states[0], target), []
         for vectors in self._motion_vectors(states, steps):
@@ -165,7 +166,7 @@ class _FrameTask(AimedTask):
         raise NotImplementedError
 
     def _rotation_error(self, state: TaskKinematics, R_T: Rotation, exact: Exact) -> tuple[list[Any], list[Vec3]]:
-        """Return the rotation vector from T to B, and its Jacobian columns."""
+        """Return the rotation vector from the target's orientation R_T to that of B, and its Jacobian columns."""
         between = state.between(self.frame, self.relative_to)
         phi = Quaternion.of(R_T.T @ between.pose.rotation).log()  # identical in T's and in B's axes
         rates = [C.angular for C in between.columns]
@@ -178,7 +179,7 @@ class _FrameTask(AimedTask):
     def _translation_error(
         self, state: TaskKinematics, p_T: Vec3, R_T: Rotation | None, exact: Exact
     ) -> tuple[list[Any], list[Vec3]]:
-        """Return the translation from T's origin to B's, or to a point, and its Jacobian columns."""
+        """Return the vector from the target's position p_T to B's origin, or to a point, and its Jacobian columns."""
         frame, r = state.locate(self.frame)
         between = state.between(frame, self.relative_to)
         R, columns, at_origin = between.pose.rotation, between.columns, _is_zero(r)
@@ -234,7 +235,7 @@ def _column_rates(columns: list[Motion], rate: Callable[[Motion], Vec3]) -> list
 
 
 def moves(C: Motion) -> bool:
-    """Return True if a Jacobian column is not identically zero."""
+    """Return True unless all elements of a Jacobian column are the constant 0."""
     return not all(x.__class__ is float and x == 0.0 for x in C.elements())
 
 

@@ -44,7 +44,7 @@ class _JointErrorTask(AimedTask):
     @property
     @abstractmethod
     def _joint_indices(self) -> tuple[_JointIndex, ...]:
-        """Joints of the errors, in their order."""
+        """Joints whose configurations the task compares, in the order of the errors."""
 
     def moving_rows(self, state: TaskKinematics, target: Scalars) -> TaskRows:
         """Compute errors and the Jacobian that feedback controllers use: that of the joints' velocities.
@@ -79,7 +79,10 @@ class _JointErrorTask(AimedTask):
         return result
 
     def _curved(self) -> Iterator[tuple[slice, Body]]:
-        """Yield the joints whose errors have other rates than v − v_d, with the slices of their errors."""
+        """Yield (slice of errors, body) for joints whose errors have rates other than v − v_d, such as ball joints.
+
+        v_d is the velocity of the target.
+        """
         start = 0
         for index in self._joint_indices:
             if index.curved is not None:
@@ -88,7 +91,7 @@ class _JointErrorTask(AimedTask):
 
     @property
     def _needs_exact_jacobian(self) -> bool:
-        """True if a joint has free and bound errors, or errors with different weights."""
+        """True if only some errors of a ball joint or similar joint are free, or if their weights differ."""
         return any(
             any(map(math.isinf, self.tolerances[indices])) or len(set(self.weights[indices])) > 1
             for indices, _ in self._curved()

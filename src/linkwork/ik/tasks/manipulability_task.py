@@ -27,12 +27,14 @@ _FREE = 50.0  # error of a frame that moves without motors
 class ManipulabilityTask(AimedTask):
     """Task: the manipulability w = √det(J Jᵀ) of a frame is at least w₀ > 0; the error is log(w/w₀) ≥ 0.
 
+    w₀ is the ``target``. J is the Jacobian of the frame's motion relative to ``relative_to``, or of its ``part``
+    "position" or "angular".
+
     w differs from `Robot.manipulability`: 10⁻¹² is added to the square of each singular value of J, so that errors and
     Jacobian are finite at singularities. A soft task with an unattainable w₀ maximises w. For a mechanism, w is the
     manipulability by all motors; the task is satisfied where the frame can move although all motors are at rest.
 
-    w₀ is the ``target``.  J is the Jacobian of ``part`` of the frame's motion relative to ``relative_to``.  ``weight``,
-    ``level``, ``tolerance`` and ``name`` are those of every `Task`.
+    ``weight``, ``level``, ``tolerance`` and ``name`` are those of every `Task`.
     """
 
     frame: str
@@ -88,7 +90,7 @@ class ManipulabilityTask(AimedTask):
 
 
 def _log_determinant(rows: Sequence[Scalars]) -> Any:
-    """Return log det(A Aᵀ + ε 1) by elimination; no pivot is below ε."""
+    """Return log det(A Aᵀ + ε 1) by elimination; A are the ``rows``, and ε is a small constant."""
     remaining = [[dot(a, b) for b in rows[: i + 1]] for i, a in enumerate(rows)]
     for i, row in enumerate(remaining):
         row[i] = row[i] + _REGULARISATION

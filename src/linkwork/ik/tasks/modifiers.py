@@ -169,7 +169,7 @@ def as_task(value: Any, caller: str) -> Task:
 
 @dataclass(frozen=True)
 class _ModifiedTask(Task):
-    """Task that modifies another task."""
+    """Base class of tasks that change another task, ``task``: its weight or the ranges of its errors."""
 
     task: Task
 
@@ -344,9 +344,10 @@ class Within(_ModifiedTask):
 
 
 def counted_joints(tree: Tree, tasks: Iterable[Task]) -> frozenset[str]:
-    """Return the names of the joints whose full revolutions may change errors of tasks.
+    """Return the names of the joints whose angles tasks compare, so that full revolutions may change their errors.
 
-    These are all joints for a task that names nothing of the robot, such as a function or a whole posture.
+    For a task that names no frame, joint or point of the robot, such as a function or a whole posture, they are all
+    joints.
     """
     result: set[str] = set()
     for task in tasks:

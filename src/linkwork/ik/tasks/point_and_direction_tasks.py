@@ -31,7 +31,10 @@ __all__ = ["AlignTask", "BoxTask", "DistanceTask", "LookAtTask"]
 
 @dataclass(frozen=True)
 class _DirectionTask(AimedTask):
-    """Task for a direction of a frame B relative to a frame A."""
+    """Base class of tasks for a direction that is fixed in a frame B, relative to a frame A.
+
+    ``cone`` is the largest permitted angle [rad] to the required direction, or None.
+    """
 
     direction: str  # of the robot, or an axis of a frame, as "camera.z"
     _: KW_ONLY

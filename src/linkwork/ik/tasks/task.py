@@ -131,7 +131,7 @@ class TaskKinematics(Kinematics, Protocol):
         """Return a constraint's errors and Jacobian, in closed form where the constraint provides it."""
 
     def velocity_rows(self, constraint: Constraint) -> TaskRows:
-        """Return the drift σ (as errors) and the matrix G of a constraint G v + σ = 0."""
+        """Return the drift σ (as errors) and the matrix G (as rows) of a velocity constraint G v + σ = 0."""
 
     def momentum_rows(self) -> list[list[Any]]:
         """Return the centroidal momentum matrix A (6, nv).
@@ -140,10 +140,10 @@ class TaskKinematics(Kinematics, Protocol):
         """
 
     def closed_manipulability(self, frame: str, relative_to: str, part: str, floor: Any) -> tuple[Any, Any] | None:
-        """Return the logarithm of a mechanism's manipulability, and True if the frame moves freely.
+        """Return the logarithm of a mechanism's manipulability, and True if the frame moves while all motors rest.
 
-        ``part`` of the Jacobian of the frame relative to ``relative_to`` counts.  ``floor`` is added to squared
-        singular values.  Without constraints the result is None.
+        It is that of a frame relative to ``relative_to``; ``part`` selects position, rotation or both. ``floor`` is
+        added to squared singular values. The result is None for a robot without constraints.
         """
 
     def derived(self, errors: Callable[[TaskKinematics], Sequence[Any]]) -> TaskRows:
@@ -229,7 +229,7 @@ class Task(ABC):
 
     @property
     def known(self) -> bool:
-        """True if all fields of the task are set; ``settled`` sets the fields that depend on the robot."""
+        """True if all fields of the task are set, also those that depend on the robot, which ``settled`` sets."""
         return True
 
     @property
@@ -240,7 +240,7 @@ class Task(ABC):
     def freed(self) -> Task:
         """Return an equivalent task whose Jacobian is exact also where its errors are not zero.
 
-        It replaces the task where an infinite tolerance frees some of its errors.
+        It replaces the task if an infinite tolerance makes some of its errors irrelevant (free).
         """
         return self
 
@@ -265,7 +265,7 @@ class Task(ABC):
 
     @property
     def moved(self) -> Task | None:
-        """A task whose errors have the `rates` of this task as divided differences in time; None if there is none.
+        """A task whose errors, as finite differences in time, give the `rates` of this task; None if there is none.
 
         The exact Jacobian of its errors then yields the Jacobian of the rates in closed form.
         """
@@ -290,9 +290,9 @@ class Task(ABC):
 
     @property
     def rates_follow_jacobian(self) -> bool:
-        """True if errors have the rates J v − led, with the Jacobian of `moving_rows`, for all motions of the target.
+        """True if the rates of the errors are J v − led for all motions of the target, with J of `moving_rows`.
 
-        ``led`` is an argument of `settling`.  If the property is True, ``led`` determines the motion of the target, on
+        ``led`` is an argument of `settling`. If the property is True, ``led`` determines the motion of the target, on
         which J may depend.
         """
         return self.target_of is not None
@@ -389,11 +389,11 @@ class AimedTask(WeighedTask):
 
 
 def time_differences(rows: Sequence[Iterable[Any]], steps: Sequence[Any]) -> list[Any]:
-    """Return the newest time derivative of order len(steps), approximated by divided differences of ``rows``.
+    """Return a time derivative at the newest of n + 1 states, by divided differences of values; n = len(steps).
 
-    ``rows`` are newest first.  ``steps`` [s] are the times between consecutive states.  If ``rows`` are values at the
-    states, there is one more row than steps.  If there are d rows fewer, ``rows`` are derivatives of order d, such as
-    velocities.
+    ``rows`` are the values, newest first, and ``steps`` [s] the times between consecutive states. From n + 1 values at
+    the states, the result is their n-th derivative. If there are d values fewer, they are d-th derivatives, such as
+    velocities, and the result is the n-th derivative of the underlying quantity.
     """
     result = [list(row) for row in rows]
     for order in range(len(steps) + 2 - len(rows), len(steps) + 1):
@@ -405,6 +405,6 @@ def time_differences(rows: Sequence[Iterable[Any]], steps: Sequence[Any]) -> lis
 
 
 def mean_step(steps: Sequence[Any]) -> Any:
-    """Return the mean of time steps [s]; steps that are one object are equal."""
+    """Return the mean of time steps [s]; if all are the same object, that object without any operation."""
     first = steps[0]
     return first if all(x is first for x in steps) else sum(steps[1:], first) * (1.0 / len(steps))

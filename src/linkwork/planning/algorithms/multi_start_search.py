@@ -254,7 +254,7 @@ def _new_trees(trees: Trees, request: SearchRequest, best: Any, fresh: Any) -> T
 
 
 def _num_excluded(links: Any, request: SearchRequest) -> Any:
-    """Return the number of starts and goals that are dead, from the links of trees."""
+    """Return the number of starts and goals that are excluded: marked as dead in the trees' ``links``."""
     result: Any = 0.0
     for k, (side, _) in enumerate([*links][: len(request.roots)]):
         result = result + where(and_(lt(float(k), request.num_roots), eq(side, DEAD)), 1.0, 0.0)

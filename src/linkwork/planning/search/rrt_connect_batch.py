@@ -77,7 +77,7 @@ class _Search:
         self.spacing, self.num_samples = options.spacing, options.first
 
     def grow(self, side: int) -> np.ndarray:
-        """Extend nodes of a tree towards samples near to them; return the indices of the new end nodes."""
+        """Extend the tree ``side`` towards random samples near to its nodes; return the indices of new nodes."""
         tree, options, space = self.trees[side], self.options, self.space
         samples = self._draw(tree)
         squared = space.between(tree.q, samples)

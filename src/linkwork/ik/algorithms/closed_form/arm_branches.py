@@ -41,7 +41,7 @@ _REVOLUTION = 2.0 * math.pi
 
 @dataclass(frozen=True)
 class ArmBranch:
-    """Branch of an arm: configuration, validity, and remaining errors."""
+    """Branch of an arm's inverse kinematics: configuration, validity, and remaining errors [rad, m]."""
 
     q: list[Any]
     valid: Any
@@ -50,7 +50,7 @@ class ArmBranch:
 
 
 def redundant_angle(tree: Tree, arm: RecognisedArm, q: Scalars) -> Any:
-    """Return the redundant angle of a configuration [rad]: the locked joint's, or the elbow angle ψ."""
+    """Return the angle of a seven-axis arm that its pose leaves free [rad]: of the locked joint or the elbow."""
     joint_q = tree.split_q(q)
     if arm.redundant == ELBOW:
         return arm.elbow_angle([_angle(tree, i, joint_q) for i in arm.bodies])
@@ -60,12 +60,12 @@ def redundant_angle(tree: Tree, arm: RecognisedArm, q: Scalars) -> Any:
 def arm_branches(
     tree: Tree, A: Frame, B: Frame, arm: RecognisedArm, X: Pose, q_init: Scalars, value: Any, position_limits: bool
 ) -> list[ArmBranch]:
-    """Return the eight branches for a pose X of B in A, always in the same order.
+    """Return the eight branches (IK solutions) for a pose X of B in A, always in the same order.
 
-    Joints outside the arm have their positions in ``q_init``.  Each angle takes the revolution nearest to ``q_init``;
-    with ``position_limits``, the nearest one within limits.  ``value`` is the redundant angle [rad].  A branch is not
-    valid if its equations have no solution (q is then the nearest that they permit), or if it coincides with another
-    branch.
+    Joints outside the arm have their positions in ``q_init``. Each angle is shifted by full revolutions to the value
+    nearest to ``q_init``; with ``position_limits``, to the nearest value within limits. ``value`` is the redundant
+    angle [rad]. A branch is not valid if its equations have no solution, or if it coincides with another branch.
+    Without a solution, q is the nearest that the equations permit.
     """
     initial_joint_q = tree.split_q(q_init)
     refinement = NewtonRefinement(tree, A, B, arm.bodies, arm.geometry.length)
@@ -111,7 +111,7 @@ def _bounds(tree: Tree, body: int, ranges: Mapping[int, tuple[list[float], list[
 
 
 def _locked_body(arm: RecognisedArm) -> int:
-    """Return the body of the locked joint."""
+    """Return the index of the body of the locked joint, the only joint of the chain that is not solved."""
     (result,) = set(arm.chain.bodies) - set(arm.bodies)
     return result
 
@@ -127,9 +127,9 @@ def _angle(tree: Tree, body: int, q: Sequence[Any]) -> Any:
 
 
 def _in_range(angle: Any, near: Any, low: float, high: float) -> tuple[Any, Any]:
-    """Shift an angle by full revolutions near to ``near``, within bounds if possible.
+    """Return an angle shifted by full revolutions near to ``near``, and True if it is within bounds.
 
-    Returns the angle, and a condition that is true if the angle is within bounds.
+    If the shifted angle is outside of the bounds, a revolution that brings it inside is preferred.
     """
     angle = angle + _REVOLUTION * floor((near - angle) * (1.0 / _REVOLUTION) + 0.5)
     if math.isfinite(high):
@@ -154,9 +154,9 @@ _REGULARISATION = by_type(1e-15)  # ν, about ten times the rounding error of J 
 
 @dataclass(frozen=True)
 class NewtonRefinement:
-    """Newton steps that refine the angles of the joints ``bodies`` in the chain from frame A to frame B.
+    """Newton steps that refine an approximate IK solution of a chain from frame A to frame B.
 
-    The other joints of the chain do not move.
+    They change the angles of the joints of ``bodies``; all other joints of the chain do not move.
     """
 
     tree: Tree
@@ -184,9 +184,9 @@ class NewtonRefinement:
         return angles, sqrt(0.5 * orientation_error), sqrt(position_error.dot(position_error))
 
     def _at(self, angles: Scalars, fixed_angles: dict[int, Any]) -> tuple[Pose, list[list[Any]]]:
-        """Return the pose X_AB and the Jacobian columns of B's origin.
+        """Return the pose X_AB, and the columns of the frame Jacobian of B for the joints that move.
 
-        Lengths in the columns are in units of the arm's length; X_AB is in metres.
+        Lengths in the columns are divided by the arm's length; X_AB is in metres.
         """
         tree, joint_angles = self.tree, dict(zip(self.bodies, angles, strict=True)) | fixed_angles
         q = [

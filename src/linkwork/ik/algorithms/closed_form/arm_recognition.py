@@ -43,11 +43,11 @@ Solver = Callable[[AxisGeometry, Pose], list[ArmSolution]]
 
 @dataclass(frozen=True)
 class RecognisedArm:
-    """Chain of joints from frame A to frame B that has a closed-form inverse.
+    """Chain of joints from frame A to frame B that has inverse kinematics in closed form.
 
-    ``chain`` leads from A to B; ``backward`` is True if the chain is solved from B to A.  ``locked`` is the index of
-    the locked joint, counted in the direction in which the chain is solved.  ``bodies`` are the bodies of the solved
-    joints, in the order of the axes of ``geometry``.
+    ``chain`` leads from A to B; ``backward`` is True if the equations are solved from B to A. ``locked`` is the index
+    of the locked joint, counted in the direction of the equations. ``bodies`` are the bodies of the solved joints, in
+    the order of the axes of ``geometry``.
     """
 
     family: str  # description
@@ -62,7 +62,7 @@ class RecognisedArm:
 
     @property
     def solved_chain(self) -> ArmChain:
-        """Chain in the direction in which it is solved, with all of its joints."""
+        """Chain of all joints in the direction in which the equations are solved: from A to B, or reversed."""
         return self.chain.reversed() if self.backward else self.chain
 
     def solutions(self, X: Pose, value: Any = None) -> list[ArmSolution]:
@@ -132,10 +132,10 @@ def _seven_axis_arms(chain: ArmChain) -> list[RecognisedArm]:
 
 
 def _six_axis_arms(tree: Tree, chain: ArmChain, end: int | None, backward: bool) -> list[RecognisedArm]:
-    """Return the closed form of a chain of six axes in a list; an empty list if there is none.
+    """Return the closed form of a chain of six axes, as a list of one arm; [] if it has none.
 
-    A chain of seven joints is reduced to six by locking the joint with index ``end``.  ``backward`` solves from the
-    hand to the base.
+    The joint with index ``end`` of a chain of seven is locked, to reduce it to six axes. If ``backward``, the equations
+    are solved from the hand to the base.
     """
     directed_chain = chain.reversed() if backward else chain
     locked = None if end is None else len(directed_chain.bodies) - 1 - end if backward else end
@@ -183,7 +183,10 @@ def _pairs(arm: AxisGeometry, pairs: Sequence[int]) -> list[str]:
 
 
 def _recovery_error(arm: RecognisedArm) -> float:
-    """Return the largest error in recovering random configurations from their poses, unrefined [rad]."""
+    """Return the largest joint angle error [rad] of the closed form, for the poses of random configurations.
+
+    The error is that of the best branch, without Newton refinement.
+    """
     generator = random.Random(0)
     chain = arm.chain
     redundant_value: float | None = None

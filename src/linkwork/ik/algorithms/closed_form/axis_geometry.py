@@ -56,8 +56,9 @@ _RIGHT = 1e-9  # [rad] tolerance of right angles
 class AxisGeometry:
     """Denavit–Hartenberg parameters of a chain of n revolute axes.
 
-    Lengths ``a`` [m] and ``twist`` angles α (n − 1) are between neighbouring axes, offsets ``d`` [m] and ``zero``
-    angles [rad] (n) along and about each axis.
+    ``a`` [m] and ``twist`` α (n − 1) are lengths and twist angles of the common normals between neighbouring axes.
+    ``d`` [m] and ``zero`` [rad] (n) are offsets along and about each axis. ``base`` and ``tool`` are the poses before
+    the first and after the last axis.
     """
 
     a: tuple[float, ...]  # [m]
@@ -99,7 +100,10 @@ def axis_geometry(axes: Sequence[JointAxis]) -> AxisGeometry | None:
 
 
 def _with_tolerance(axes: Sequence[JointAxis], short: float) -> AxisGeometry | None:
-    """Return the geometry, with lengths up to ``short`` set to zero."""
+    """Return the Denavit–Hartenberg parameters of axes, with lengths up to ``short`` [m] set to zero.
+
+    The result is None if neighbouring axes coincide.
+    """
     normals: list[_Normal] = []
     for joint, next_joint in pairwise(axes):
         start = normals[-1].to_foot if normals else joint.point
@@ -148,7 +152,7 @@ def _normal(first: JointAxis, second: JointAxis, start: Vec3, short: float) -> _
 
 
 def _frame(z: Vec3, x: Vec3, origin: Vec3) -> Pose:
-    """Return the pose of a frame with these axes, with x made normal to z."""
+    """Return the pose of a frame with the axis z and the ``origin``; its x axis is x, made normal to z."""
     x = x - z * x.dot(z)
     x = x * (1.0 / math.hypot(*x))
     y = z.cross(x)
@@ -201,7 +205,10 @@ class ArmChain:
 
 
 def turns_only(joint: JointType) -> bool:
-    """Return True if a joint with one coordinate is, by its functions, a rotation about a fixed axis."""
+    """Return True if a joint with one coordinate is a pure rotation about a fixed axis.
+
+    The joint's functions are evaluated at several angles, so any type of joint can pass.
+    """
     if joint.nv != 1:
         return False
     zero = joint.zero()
@@ -239,7 +246,7 @@ def without(chain: ArmChain, locked: int) -> ArmChain:
 
 
 class ArmSolution(NamedTuple):
-    """Angles about the axes, and a condition that is false if the branch coincides with an earlier branch."""
+    """Joint angles of one IK solution of an arm, and a condition: False if it coincides with an earlier solution."""
 
     angles: tuple[UnitAngle, ...]
     counts: Any

@@ -73,16 +73,16 @@ def three_parallel(arm: AxisGeometry, X: Pose) -> list[ArmSolution]:
 def _signs(arm: AxisGeometry) -> tuple[float, float, UnitAngle]:
     """Return the signs ε₂ = cos α₂ and ε = cos α₂ cos α₃, and the twist α₂ + α₃ + α₄ between axes 2 and 5.
 
-    ε₂ and ε are the directions of axes 3 and 4 relative to axis 2: 1 or −1.
+    Axes 2, 3 and 4 are parallel. ε₂ and ε are the directions of axes 3 and 4 relative to axis 2: 1 or −1.
     """
     second, third = arm.twist[1], arm.twist[2]
     return second.cos, second.cos * third.cos, second.plus(third).plus(arm.twist[3])
 
 
 def _ends(arm: AxisGeometry, X: Pose) -> list[tuple[UnitAngle, Plane, ThreeAngles]]:
-    """Return four solutions: θ1, the position of the last axis in the plane across axis 2, and the wrist angles.
+    """Return four solutions (θ1, position of the last axis, wrist angles) if axes 2, 3 and 4 are parallel.
 
-    The wrist angles are the sum of the three parallel angles, θ5 and θ6.
+    The position is in the plane normal to axis 2. The wrist angles are the sum of the three parallel angles, θ5 and θ6.
     """
     twist1, twist4, twist5 = arm.twist[0], arm.twist[3], arm.twist[4]
     R, p = X.rotation.rows(), X.translation
@@ -115,16 +115,16 @@ def _ends(arm: AxisGeometry, X: Pose) -> list[tuple[UnitAngle, Plane, ThreeAngle
 
 
 def _in_plane(arm: AxisGeometry, X: Pose, theta1: UnitAngle) -> Plane:
-    """Return the position of the last axis relative to axis 2, in the plane across axis 2 [m]."""
+    """Return the position of the last axis relative to axis 2 [m], in the plane normal to axis 2."""
     twist1, p = arm.twist[0], X.translation
     x, y = theta1.rotated_back(p.x, p.y)
     return x - arm.a[0], twist1.cos * y + twist1.sin * p.z
 
 
 def _last(arm: AxisGeometry, theta5: UnitAngle) -> Plane:
-    """Return the position of the last axis relative to axis 4, in the plane across axis 4 [m].
+    """Return the position of the last axis relative to axis 4 [m], in the plane normal to axis 4.
 
-    The coordinates turn with the sum of the three parallel angles.
+    Axes 2, 3 and 4 are parallel; the coordinates rotate with the sum of their angles.
     """
     _, _, twist = _signs(arm)
     a4, a5 = arm.a[3:]
@@ -132,7 +132,7 @@ def _last(arm: AxisGeometry, theta5: UnitAngle) -> Plane:
 
 
 def _reachable(arm: AxisGeometry, hand: Plane, theta5: UnitAngle) -> UnitAngle:
-    """Return the sum of the parallel angles for which the elbow is nearest to a right angle.
+    """Return the sum of the angles of the parallel axes 2, 3 and 4 for which the elbow is nearest to a right angle.
 
     If the last axis is parallel to axes 2, 3 and 4, the sum is free, and only some values bring the wrist within reach.
     """
@@ -164,9 +164,9 @@ def _triangles(arm: AxisGeometry, theta1: UnitAngle, hand: Plane, wrist: ThreeAn
 
 
 def mirrored(angle: UnitAngle, sign: float) -> UnitAngle:
-    """Return the joint angle of a rotation about the direction n.
+    """Return an angle about a direction as the angle of a joint whose axis is along it, or opposite.
 
-    ``sign`` is negative if the joint's axis is along −n; the angle is then the opposite.
+    ``sign`` is negative if the joint's axis is opposite; the angle then changes its sign.
     """
     return angle if sign > 0.0 else angle.opposite()
 
@@ -220,10 +220,10 @@ def _at(form: tuple[Any, ...], angle: UnitAngle) -> Any:
 def _second_and_third(
     arm: AxisGeometry, u: Vec3, theta1: UnitAngle, r: tuple[Any, ...]
 ) -> tuple[UnitAngle, UnitAngle, UnitAngle]:
-    """Return (θ1, θ2, θ3) for a θ1 and the direction r of the parallel axes after the rotation about axis 2.
+    """Return (θ1, θ2, θ3) of an arm whose axes 4, 5 and 6 are parallel, for given θ1 and direction of these axes.
 
-    ``u`` is the direction of the parallel axes at the base; θ2 rotates r to u in the axes of joint 2.  v is that
-    direction after axis 3; θ3 rotates v to r across the twist α₂.
+    ``u`` is the direction of the parallel axes at the base. ``r`` is this direction in the frame after the rotation
+    about axis 2; θ2 rotates r to u in the axes of joint 2. θ3 rotates the parallel axes, as fixed to link 3, to r.
     """
     twist1, twist2, twist3 = arm.twist[:3]
     x, y = theta1.rotated_back(u.x, u.y)

@@ -101,9 +101,10 @@ def spherical_wrist(arm: AxisGeometry, X: Pose) -> list[ArmSolution]:
 
 
 def positions(arm: AxisGeometry, p: Vec3, w: Vec3) -> list[tuple[UnitAngle, UnitAngle, UnitAngle, Any]]:
-    """Return four (θ1, θ2, θ3, distinct) that bring the point w to p [m].
+    """Return four solutions (θ1, θ2, θ3, distinct) for which the point w is at p [m].
 
-    w is in the frame after axis 3, and p in the frame of the base.
+    w is in the frame after axis 3, and p in the frame of the base. ``distinct`` is False if a solution repeats an
+    earlier one.
     """
     (a1, a2), (twist1, twist2), d2 = arm.a[:2], arm.twist[:2], arm.d[1]
     flat = w.x * w.x + w.y * w.y
@@ -131,7 +132,11 @@ def positions(arm: AxisGeometry, p: Vec3, w: Vec3) -> list[tuple[UnitAngle, Unit
 def _with_second(
     arm: AxisGeometry, p: Vec3, w: Vec3, solution: CoupledAngles
 ) -> tuple[UnitAngle, UnitAngle, UnitAngle, Any]:
-    """Return (θ1, θ2, θ3, distinct) for a solution (θ1, θ3): θ2 rotates the point w to p about axis 2."""
+    """Return (θ1, θ2, θ3, distinct) for given θ1 and θ3: θ2 rotates the wrist center w to its position p about axis 2.
+
+    w is in the frame after axis 3, and p in the frame of the base [m]. ``distinct`` is False if the solution repeats an
+    earlier one.
+    """
     theta1, theta3, counts = solution
     twist1, twist2 = arm.twist[:2]
     x, y = theta1.rotated_back(p.x, p.y)
@@ -193,12 +198,12 @@ def _columns(R: object) -> list[Vec3]:
 
 
 def _after_turn(R: list[list[object]], angle: UnitAngle) -> list[list[object]]:
-    """Return R Rz(θ)ᵀ."""
+    """Return R Rz(θ)ᵀ: the rotation R without a last rotation by the angle θ about z."""
     return [[*angle.rotated(row[0], row[1]), row[2]] for row in R]
 
 
 def _after(R: list[list[object]], twist: UnitAngle) -> list[list[object]]:
-    """Return R Rx(α)ᵀ."""
+    """Return R Rx(α)ᵀ: the rotation R without a last rotation by the ``twist`` α about x."""
     return [[row[0], *twist.rotated(row[1], row[2])] for row in R]
 
 
@@ -321,7 +326,7 @@ Matrix = Sequence[Sequence[Any]]
 
 
 class ThreeAngles(NamedTuple):
-    """Solution (θ1, θ2, θ3) for three axes; ``counts`` is True if it differs from the previous solutions."""
+    """Angles (θ1, θ2, θ3) of a rotation about three axes; ``counts`` is False if an earlier solution is the same."""
 
     first: UnitAngle
     second: UnitAngle
@@ -330,13 +335,13 @@ class ThreeAngles(NamedTuple):
 
 
 def rotated_about_z(angle: UnitAngle, R: Matrix) -> list[list[Any]]:
-    """Return Rz(θ)ᵀ R."""
+    """Return Rz(θ)ᵀ R: the rotation R without a first rotation by the angle θ about z."""
     x, y = zip(*(angle.rotated_back(a, b) for a, b in zip(R[0], R[1], strict=True)), strict=True)
     return [list(x), list(y), list(R[2])]
 
 
 def twisted(twist: UnitAngle, R: Matrix) -> list[list[Any]]:
-    """Return Rx(α)ᵀ R."""
+    """Return Rx(α)ᵀ R: the rotation R without a first rotation by the ``twist`` α about x."""
     y, z = zip(*(twist.rotated_back(a, b) for a, b in zip(R[1], R[2], strict=True)), strict=True)
     return [list(R[0]), list(y), list(z)]
 
@@ -371,10 +376,10 @@ def about_axes(
     counts: Any,
     in_line: Callable[[UnitAngle], UnitAngle] | None = None,
 ) -> ThreeAngles:
-    """Return the solution of R = Rz(θ1) Rx(α) Rz(θ2) Rx(β) Rz(θ3) for an approximately known θ2, ``second``.
+    """Return the angles of R = Rz(θ1) Rx(α) Rz(θ2) Rx(β) Rz(θ3) near an approximate θ2, ``second``.
 
-    ``counts`` becomes the solution's condition of being distinct.  If the first and third axis are aligned, θ1 is
-    ``in_line(θ2)``.
+    ``counts`` is a condition that is stored in the result: False if the solution repeats another. If the first and
+    third axis are aligned, θ1 is ``in_line(θ2)``.
     """
     c, s = second
     ux, uy = R[0][2], R[1][2]
@@ -392,7 +397,7 @@ def about_axes(
 
 
 def _between(u: Any, low: float, high: float, square: Any) -> Any:
-    """Return (u − low)(high − u); ``square`` is 1 − u²."""
+    """Return (u − low)(high − u) without cancellation at ±1; ``square`` is 1 − u²."""
     if low == -1.0 and high == 1.0:
         return square
     above = where(lt(u, 0.0), square / (1.0 + fabs(u)), 1.0 + u) if low == -1.0 else u - low

@@ -66,7 +66,7 @@ _REAL = by_type(1e-10)  # maximum residual of a real solution, for a largest coe
 
 
 class CirclePoint(NamedTuple):
-    """Angle of a point on the unit circle; ``counts`` is True if it is a solution distinct from the previous ones."""
+    """Angle that solves an equation on the unit circle; ``counts`` is False if it repeats an earlier solution."""
 
     angle: UnitAngle
     counts: Any
@@ -95,10 +95,7 @@ def on_circle(A: Any, B: Any, C: Any, D: Any, E: Any, F: Any) -> list[CirclePoin
 
 
 def _own_axes(A: Any, B: Any, C: Any) -> tuple[UnitAngle, Any]:
-    """Return the rotation to the principal axes of the form A x² + 2B x y + C y², and P.
-
-    P ≥ 0 is the difference of the form's two principal values.
-    """
+    """Return the rotation to the principal axes of A x² + 2B x y + C y², and the difference of its eigenvalues."""
     half = 0.5 * (A - C)
     r = sqrt(half * half + B * B)
     c2 = where(lt(0.0, r), half / where(lt(0.0, r), r, 1.0), 1.0)
@@ -145,10 +142,10 @@ def _degenerate(p: Any, d: Any, e: Any, f: Any) -> Any:
 
 
 def _lines(p: Any, d: Any, e: Any, f: Any, mu: Any) -> list[tuple[Any, Any, Any]]:
-    """Return the two lines a x + b y = c, as (a, b, c), into which the conic of `_degenerate` splits at μ.
+    """Return two lines a x + b y = c, as (a, b, c): the pair of lines into which a conic splits.
 
-    With α = √(p − μ) and β = √μ, the lines contain d/α and e/β.  One of these has a small divisor and is computed from
-    the other.
+    The conic is p x² + 2d x + 2e y + f − μ (x² + y² − 1) = 0 with μ from `_degenerate`. With α = √(p − μ) and β = √μ,
+    the lines contain d/α and e/β. The quotient with the smaller divisor is computed from the other quotient.
     """
     alpha, beta = sqrt(p - mu), sqrt(mu)
     first = le(beta, alpha)
@@ -209,7 +206,7 @@ class Sinusoid(NamedTuple):
 
 
 class CoupledAngles(NamedTuple):
-    """Angles θ and φ; ``counts`` is True for a solution that differs from the previous ones."""
+    """Two angles θ and φ that solve two equations; ``counts`` is False if they repeat an earlier solution."""
 
     theta: UnitAngle
     phi: UnitAngle
@@ -265,7 +262,7 @@ def _one_after_other(f: Sinusoid, F: Sinusoid, g: Sinusoid, G: Sinusoid) -> list
 
 
 def both(a: Any, b: Any) -> Any:
-    """Return the conjunction of two conditions, either of which may be known to be True."""
+    """Return the condition "a and b", where each may be the constant True, for which no operation is generated."""
     if a is True:
         return b
     return a if b is True else and_(a, b)
