@@ -31,7 +31,7 @@ Scalars = Sequence[Any]
 
 @public_constructor
 class Admittance(ControlLaw):
-    """Admittance control: shifts the target of another controller by x, in response to a measured force.
+    """Admittance control: shifts the target of another controller, ``law``, by x, in response to a measured force.
 
     The shift obeys M ẍ + D ẋ + K x = F. With a controller of joints (`PD`, `PID`, `ComputedTorque`), x is a tangent
     vector (nv), and F, the input ``force`` (nv), are external joint forces. With an `Impedance`, x (6) is a rotation
@@ -41,11 +41,8 @@ class Admittance(ControlLaw):
 
         (M + h D + h² K) ẋ⁺ = M ẋ + h (F − K x),     x⁺ = x + h ẋ⁺.
 
-    The state is x, ẋ and the state of the other controller. Inputs are ``force`` and the inputs of the other
-    controller. The other controller gets the velocity and acceleration of the shifted target, in the axes of the
-    shifted target.
-
-    ``law`` is the other controller.
+    The state is x, ẋ and the state of ``law``. Inputs are ``force`` and the inputs of ``law``. ``law`` gets the
+    velocity and acceleration of the shifted target, in the axes of the shifted target.
 
     Source: Villani and De Schutter, Force control, in: Springer Handbook of Robotics, 2nd ed., 2016, section 9.2.
 
@@ -120,7 +117,7 @@ class Admittance(ControlLaw):
 def shifted_motion(
     tree: Tree, q: Scalars, x: Scalars, motion: tuple[Scalars, Scalars], rates: tuple[Scalars, Scalars]
 ) -> tuple[list[Any], list[Any], list[Any]]:
-    """Return configuration, velocity and acceleration of q ⊕ x.
+    """Return configuration q ⊕ x, its velocity and its acceleration, for a moving q and a moving tangent vector x.
 
     ``motion`` are velocity and acceleration (nv) at q, and ``rates`` are ẋ and ẍ (nv).
     """
@@ -179,7 +176,7 @@ def shifted_pose(
 
 
 def _angular_velocity(phi: Sequence[Any], rate: Sequence[Any]) -> Vec3:
-    """Return the angular velocity of the rotation exp φ, in the axes that it turns from."""
+    """Return the angular velocity of the rotation exp φ in fixed axes; φ̇ is the given ``rate``."""
     moving = seeded(phi, rate)
     both = [parts(y, moving[0].level) for y in Quaternion.exp(Vec3(*moving)).elements()]
     epsilon, change = (Quaternion(*each) for each in zip(*both, strict=True))

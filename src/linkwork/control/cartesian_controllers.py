@@ -36,10 +36,10 @@ _UNITS = "rotations, then translations"
 
 
 class CartesianLaw(ControlLaw):
-    """Base class of controllers of a frame's pose, in the axes of another frame.
+    """Base class of controllers of a frame's pose; errors and gains are in the axes of another frame.
 
-    Joints without actuators have zero forces; they must move neither of the frames.  For a robot with constraints, the
-    actuators must determine all motions; J and M are projected onto the motions that the constraints allow.
+    Joints without actuators have zero forces; neither of the frames may depend on them. For a robot with constraints,
+    the actuators must determine all motions; J and M are projected onto the motions that the constraints allow.
     """
 
     def __init__(self, robot: Any, frame: str, axes: str, actuators: Any, limits: Any, passive: bool) -> None:
@@ -60,7 +60,7 @@ class CartesianLaw(ControlLaw):
         return ("target",)
 
     def _read_condition(self, condition: float | None, active: Sequence[int]) -> float:
-        """Return the largest allowed condition number of Λ⁻¹, the matrix of the axes ``active``."""
+        """Return the largest allowed condition number of J M⁻¹ Jᵀ, the inverse task inertia of the axes ``active``."""
 
         def rows(q: np.ndarray) -> Any:
             J = self.robot.jacobian(q, self.frame, expressed_in=self.axes)
@@ -77,7 +77,7 @@ class CartesianLaw(ControlLaw):
     def _errors_and_jacobian(self, q: Any, v: Any, target: Any) -> tuple[list[Any], list[list[Any]], list[Any]]:
         """Return the error (6) from the frame to its target, the Jacobian J (6, nv) and the twist J v (6).
 
-        Rotations come first; all are about the frame's origin, in the axes of the controller.
+        Rotations come first. All are about the frame's origin, in the axes of the frame ``axes`` of the controller.
         """
         how = {"expressed_in": self.axes}
         e = list(pose_difference(self.robot.pose(q, self.frame), target))
@@ -89,7 +89,7 @@ class CartesianLaw(ControlLaw):
         return e, rows, [dot(row, v) for row in rows]
 
     def _free_accelerations(self, q: Any, v: Any) -> list[Any]:
-        """Return the accelerations a_0 (nv) by null-space damping and by the joints' own damping and friction."""
+        """Return accelerations a_0 (nv) without the frame's task: null-space damping, joint damping and friction."""
         resisting = self._resisting_force(q, v)
         damped = self._damping(v)
         if all(map(is_zero, resisting)):
@@ -99,7 +99,10 @@ class CartesianLaw(ControlLaw):
         ]
 
     def _drift(self, q: Any, v: Any, rows: list[list[Any]], allowed: AllowedMotions | None) -> list[Any]:
-        """Return the frame's acceleration (6) if no allowed motion accelerates."""
+        """Return the frame's acceleration (6) that is due to velocities: J̇ v, plus what constraints require.
+
+        ``rows`` are the Jacobian J.
+        """
         drift = list(self.robot.bias_acceleration(q, v, self.frame, expressed_in=self.axes))
         if allowed is None:
             return drift
@@ -113,9 +116,10 @@ class CartesianLaw(ControlLaw):
         return [-rate * x if rate else 0.0 for x in v]
 
     def _free_forces(self, q: Any, v: Any) -> list[Any]:
-        """Return the joint forces (nv) with which the joints that have actuators accelerate by a_0.
+        """Return the joint forces (nv) without the frame's task, with which actuated joints accelerate by a_0.
 
-        If all joints have actuators, the force for damping and friction is the one that causes their part of a_0.
+        a_0 are the accelerations of `_free_accelerations`. If all joints have actuators, the actuators let damping and
+        friction of joints act.
         """
         robot, passive = self.robot, self.passive
         if self.is_fully_actuated or robot.constraints:
@@ -134,9 +138,10 @@ class CartesianLaw(ControlLaw):
         v: Any,
         allowed: AllowedMotions | None,
     ) -> list[Any]:
-        """Return the joint forces Jᵀ Λ (a* − J a_0) of the axes ``active``, with a bounded Λ.
+        """Return the joint forces (nv) for required accelerations of the frame along the axes ``active``.
 
-        The condition number of Λ⁻¹ is at most ``max_condition``.
+        They are Jᵀ Λ (a* − J a_0) with a* = ``accelerations`` and the Jacobian J = ``rows``. The condition number of
+        Λ⁻¹ is at most ``max_condition``.
         """
         active, scale = list(active), self.scale
         each = [[scale[k] * x for x in rows[k]] for k in active]

@@ -194,7 +194,7 @@ class ControlLaw(ABC):
 
     @cached_property
     def _left_free(self) -> list[int]:
-        """Indices of velocities that constraints and actuated joints do not determine, such as a bicycle's."""
+        """Indices of velocities that constraints and actuated joints do not determine, such as a bicycle's lean."""
         robot, left = self.robot, []
         for q in robot.random_configuration(seed=0, size=_SAMPLES):
             G = np.asarray(robot.constraint_jacobian(q, **self._timed(0.0))).reshape(-1, robot.nv)
@@ -211,7 +211,10 @@ class ControlLaw(ABC):
         return actuated_joints(self.caller, self.robot, self.acting)
 
     def _allowed(self, t: Any, q: Any, v: Any, armature: bool) -> AllowedMotions | None:
-        """Return the motions that constraints allow, for a robot with constraints; None without constraints."""
+        """Return the motions that a robot's constraints permit in a state; None for a robot without constraints.
+
+        With ``armature``, the mass matrix includes the armature of joints.
+        """
         if not self.robot.constraints:
             return None
         time = t if self._timed(t) else 0.0
@@ -219,7 +222,10 @@ class ControlLaw(ABC):
 
     @property
     def _passive(self) -> bool:
-        """True if springs, damping, friction and armature of joints count, for laws that have this option."""
+        """The controller's option ``passive``: True if springs, damping, friction and armature of joints are included.
+
+        False for controllers without this option.
+        """
         return bool(getattr(self, "passive", False))
 
     @cached_property
@@ -228,7 +234,7 @@ class ControlLaw(ABC):
         return self._passive and any(loop.resists for loop in loops_of(self.robot.tree))
 
     def _required_forces(self, q: Any, v: Any, a: Any, friction: Any = DEFAULT.name) -> list[Any]:
-        """Return the joint forces M a + h (nv) of an acceleration; if passive forces count, they are subtracted.
+        """Return the joint forces M a + h (nv) for accelerations a; with ``passive`` they also overcome passive forces.
 
         Passive forces are those of joints in the tree and of loop joints.
         """

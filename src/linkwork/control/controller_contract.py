@@ -81,7 +81,7 @@ class _Trial:
         return np.asarray(robot.assemble(q).q)
 
     def _allowed(self, q: np.ndarray, v: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """Return a state whose velocity satisfies the constraints."""
+        """Return q and the velocity nearest to v that satisfies the constraints."""
         robot = self.law.robot
         return (q, robot.project(q, v)[1]) if robot.constraints else (q, v)
 
@@ -124,7 +124,7 @@ class _Trial:
         return compile(control, name="checked_controller", **{x: np.shape(y) for x, y in self.states[0].items()})
 
     def of_kernel(self, result: Any) -> list[np.ndarray]:
-        """Return the arrays of the kernel's result."""
+        """Return the arrays of the kernel's result as a list: [τ], or [τ, next state]."""
         return [np.asarray(result)] if self.law.start is None else [result.tau, result.z]
 
     @property
@@ -246,7 +246,7 @@ def _derivatives(trial: _Trial) -> list[float]:
     shapes = {name: np.shape(x) for name, x in trial.states[0].items()}
 
     def torque_after(s: Any, along: Any, **symbols: Any) -> Any:
-        """Return τ after s seconds of a motion with the velocities and accelerations ``along``."""
+        """Return the controller's τ after s seconds of a motion; ``along`` are its velocities and accelerations."""
         symbols["q"] = robot.integrate(symbols["q"], array([s * x for x in along]))
         symbols["v"] = array([x + s * y for x, y in zip(symbols["v"], along, strict=True)])
         arguments = [symbols.pop(name) for name in _RESERVED if name in symbols]

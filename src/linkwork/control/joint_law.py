@@ -53,9 +53,10 @@ class JointLaw(ControlLaw):
         return self.apply_actuation(joints.errors()), self.apply_actuation(rate)
 
     def _actuator_forces(self, t: Any, q: Any, v: Any, a: Any, external_torque: Any = None) -> Any:
-        """Return actuator forces for accelerations a of the actuated velocities; the other accelerations follow.
+        """Return actuator forces (nv) for accelerations a of the actuated velocities.
 
-        On a tree, ``external_torque`` (nv) is subtracted.
+        All other accelerations follow from zero forces and constraints. On a tree, ``external_torque`` (nv), an
+        external joint force, is subtracted.
         """
         robot, passive = self.robot, self.passive
         if robot.constraints:
@@ -98,7 +99,7 @@ class JointLaw(ControlLaw):
         return array(tau)
 
     def _feedforward(self, t: Any, q: Any, inputs: Mapping[str, Any]) -> Any:
-        """Return the feedforward forces of the target."""
+        """Return the feedforward forces (nv): zero, gravity compensation at q, or inverse dynamics along the target."""
         zero = array([0.0] * self.robot.nv)
         if self.feedforward == "none":
             return zero

@@ -37,12 +37,12 @@ __all__ = ["OperationalSpace", "TaskLaw", "read_condition", "require_actuation"]
 
 
 class TaskLaw(ControlLaw):
-    """Base class of controllers of tasks, whose errors obey ë + k_d ė + k_p e = 0.
+    """Base class of controllers of IK tasks, whose errors e obey ë + k_d ė + k_p e = 0.
 
-    A task named "hand" has its target as the input ``hand``, or ``hand_q`` if the target is a configuration.  The
-    inputs ``hand_v`` and ``hand_a`` are the desired J v and its rate, in the axes of its errors; 0 by default.  In a
-    frame's own axes J v is its twist.  For tasks of joints they are the target's velocity and acceleration, in the
-    target's axes.
+    A task named "hand" has its target as the input ``hand``, or ``hand_q`` if the target is a configuration. The inputs
+    ``hand_v`` and ``hand_a`` are the desired J v and its rate, in the axes of its errors; 0 by default. J is the task's
+    Jacobian; in a frame's own axes J v is its twist. For tasks of joints they are the target's velocity and
+    acceleration, in the target's axes.
     """
 
     def __init__(self, robot: Any, tasks: Any, stiffness: Any, damping: Any, actuators: Any, limits: Any) -> None:
@@ -113,14 +113,17 @@ class TaskLaw(ControlLaw):
     def _motions(
         self, q: Any, v: Any, tasks: Iterable[Task], inputs: Mapping[str, Any]
     ) -> tuple[Stack, TaskMotion, list[Any]]:
-        """Return the stack of the tasks, their motion, and the desired acceleration a* of each component."""
+        """Return the stack of the tasks, their errors and Jacobians, and desired accelerations a*.
+
+        a* has an entry for each component of the tasks' errors.
+        """
         stack, motion, accelerations, _ = self._accelerations(q, v, tasks, inputs)
         return stack, motion, accelerations
 
     def _accelerations(
         self, q: Any, v: Any, tasks: Iterable[Task], inputs: Mapping[str, Any]
     ) -> tuple[Stack, TaskMotion, list[Any], list[Any]]:
-        """Return the stack of the tasks, their motion, desired accelerations a*, and the damping terms of a*.
+        """Return the stack of the tasks, their errors and Jacobians, desired accelerations a*, and a part of a*.
 
         The damping part is a* for zero errors and zero target accelerations.
         """
@@ -235,7 +238,7 @@ class OperationalSpace(TaskLaw):
         self.max_condition = read_condition(self.caller, max_condition, robot, self._first_rows)
 
     def _is_posture(self, task: Task) -> bool:
-        """True if the task's Jacobian is the identity, also far from its target, and no component is free."""
+        """True if the task's Jacobian is the identity at all configurations, and no component is free."""
         if len(task.component_names) != self.robot.nv or np.isinf(task.tolerances).any():
             return False
         q, targets = self.robot.random_configuration(seed=0, size=2)
@@ -243,7 +246,7 @@ class OperationalSpace(TaskLaw):
         return bool(np.array_equal(np.array(motion.rows, dtype=float), np.eye(self.robot.nv)))
 
     def _first_rows(self, q: np.ndarray) -> list[list[Any]]:
-        """Return the scaled Jacobian of the first level at a configuration."""
+        """Return the Jacobian of the first level's tasks at q, in comparable units, without free components."""
         tasks = self.levels[0] if self.levels else []
         stack, motion, _ = self._motions(q.tolist(), [0.0] * self.robot.nv, tasks, self._any_targets(tasks, q))
         active = [k for k, tolerance in enumerate(stack.tolerances) if tolerance < np.inf]
@@ -310,7 +313,7 @@ class OperationalSpace(TaskLaw):
     def _references(
         self, tasks: Sequence[Task], motion: TaskMotion, inputs: Mapping[str, Any]
     ) -> tuple[list[Any], list[Any]]:
-        """Return the parts of a* that the velocities and the accelerations of targets cause."""
+        """Return two parts of the desired accelerations a*: by the velocities and by the accelerations of targets."""
         by_v: list[Any] = []
         by_a: list[Any] = []
         for task, rates in zip(tasks, motion.rates, strict=True):
@@ -329,7 +332,7 @@ class OperationalSpace(TaskLaw):
         return [a + b for a, b in zip(required, more, strict=True)]
 
     def _add_within_limits(self, tau: Sequence[Any], more: Sequence[Any]) -> tuple[list[Any], Any]:
-        """Return τ plus the largest share of ``more``, at most 1, that limits allow, and the share."""
+        """Return τ plus the largest fraction, at most 1, of ``more`` that effort limits allow; and the fraction."""
         share: Any = 1.0
         for x, d, limit in zip(tau, more, self.effort_limits, strict=True):
             if np.isfinite(limit):
@@ -375,7 +378,7 @@ def _sampled(robot: Any) -> np.ndarray:
 
 
 def require_actuation(law: ControlLaw, needed: Any) -> None:
-    """Raise ValueError for velocities (nv) that are ``needed`` and not actuated.
+    """Raise ValueError if a velocity for which ``needed`` (nv) is True is not actuated.
 
     For a robot with constraints, the actuators must determine all motions that the constraints allow.
     """

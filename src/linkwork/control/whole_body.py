@@ -236,11 +236,11 @@ class WholeBody(TaskLaw):
         return solved(replace(dynamics, h=mean), Changes(change, self.step))
 
     def _changes(self, q: Any, v: Any, a: Sequence[Any], dynamics: BodyDynamics) -> tuple[list[Any], list[Any]]:
-        """Return changes of accelerations a within the step (nv), and the h with which M a + h is the mean force.
+        """Return changes (nv) of the accelerations a within the step, and forces h such that M a + h is the mean force.
 
-        They follow from forces at the begin, middle and end of a motion with constant a, by Simpson's rule; passive
-        forces of joints that close loops are left out.  Steps of a simulation within the step evaluate passive forces
-        at their ends, and other forces at their beginnings.
+        They follow from forces at the beginning, middle and end of a motion with constant a, by Simpson's rule. Passive
+        forces of joints that close loops are left out. Simulation steps within the controller's step evaluate passive
+        forces at their ends, and other forces at their beginnings.
         """
         robot, passive, a = self.robot, self.passive and not self._has_resisting_loops, list(a)
         rows, shift = range(robot.nv), 0.5 * self.step / self.inner if self.inner else 0.0
@@ -271,7 +271,7 @@ class WholeBody(TaskLaw):
         return [fabs(x) for x in change], mean
 
     def _inertia(self, q: list[Any], v: list[Any]) -> list[list[Any]]:
-        """Return the lower triangle of M plus the implicit damping of the step: M a + h are then forces at its end."""
+        """Return the lower triangle of M plus the implicit damping of a step: M a + h then are forces at its end."""
         robot, n = self.robot, self.robot.nv
         M = robot.mass_matrix(array(q), passive=self.passive)
         rows = [[M[i, j] for j in range(i + 1)] for i in range(n)]
@@ -289,9 +289,10 @@ class WholeBody(TaskLaw):
         return rows
 
     def _with_step(self, h: float, inner: int) -> WholeBody:
-        """Return this law for a simulation with steps of ``h`` [s], if it has no ``dt``.
+        """Return this controller for a simulation with steps of ``h`` [s]; a controller with its own ``dt`` keeps it.
 
-        It has ``inner`` steps with constant accelerations within each, or 0 if accelerations vary continuously.
+        The simulation divides a step into ``inner`` steps with constant accelerations, or 0 if accelerations vary
+        continuously.
         """
         h = self.step or h
         if (h, inner) == (self.step, self.inner):
@@ -304,11 +305,11 @@ class WholeBody(TaskLaw):
     def _ranges(
         self, q: list[Any], v: list[Any], braking: Sequence[Any], changes: Changes | None
     ) -> list[tuple[Sequence[Any], Any, Any, float]]:
-        """Return rows r with bounds of r·a, for limits of quantities that are not elements of q and v.
+        """Return tuples (row r, lower, upper, unit): bounds of r·a, where r·v is the rate of a limited quantity.
 
-        The last entry is the unit of the coordinate.
-
-        All joints together decelerate r·v along r, each by at most its entry of ``braking``.
+        These are limits of quantities that are not elements of q and v, such as those of loop joints; ``unit`` is that
+        of the quantity. Braking is possible if all joints together decelerate r·v along r, each by at most its entry of
+        ``braking``.
         """
         tree, inf = self.robot.tree, float("inf")
         coordinates, speeds = [c for c in limited_coordinates(tree) if c.v is None], loop_speeds(tree)
@@ -367,9 +368,10 @@ class WholeBody(TaskLaw):
         return result
 
     def _screws(self, q: Any) -> list[list[list[Any]]]:
-        """Return the maps (3 × 6) from a body's twist, about the mean of its contacts, to each contact's velocity.
+        """Return for each contact the matrix (3 × 6) from its body's twist to the contact's velocity [m/s].
 
-        Angular velocities are scaled by the extent of the body's contacts, so all six components are velocities [m/s].
+        The twist is about the mean of the body's contacts. Angular velocities are multiplied by the extent of the
+        body's contacts, so all six components are velocities [m/s].
         """
         ground: Any = self.contacts
         robot = self.robot

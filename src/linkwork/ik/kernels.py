@@ -213,7 +213,7 @@ def _largest(stack: Stack, errors: Scalars) -> list[Any]:
 
 
 def rotation_defect(task: Task, target: Scalars) -> Any:
-    """Return how far a target is from a valid pose or rotation; infinite for values that are not finite.
+    """Return the deviation of a target from a valid pose or rotation; infinite for values that are not finite.
 
     It is the sum of the magnitudes of RᵀR − 1, det R − 1 and the last row's deviation; 0 for other targets.
     """

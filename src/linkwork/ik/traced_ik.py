@@ -339,7 +339,11 @@ def _distance_gradient(stack: Stack, q: Scalars, near: Scalars, free: Scalars) -
 def _curvature(
     stack: Stack, q: Scalars, near: Scalars, multipliers: Scalars, hard: Sequence[int], weights: Scalars, free: Scalars
 ) -> list[list[Any]]:
-    """Return the derivative (nv, nv) of ∇½‖q ⊖ q₀‖² + Jᵀλ in q, with 1 on the diagonal of fixed coordinates."""
+    """Return the derivative (nv, nv) of ∇½‖q ⊖ q₀‖² + Jᵀλ in q, with diagonal entries 1 for fixed coordinates.
+
+    q₀ is the reference ``near``, J the Jacobian of the hard errors, and λ are the ``multipliers``. ``free`` has 0 for
+    coordinates that are fixed.
+    """
     n = stack.tree.nv
     columns = []
     for k in range(n):

@@ -33,7 +33,7 @@ _IMMOVABLE = 1e-20  # squared size of a projected row, relative to the row, belo
 
 @dataclass(frozen=True)
 class AllowedMotions:
-    """Motions that the constraints of a robot allow in one state, and the actuators that cause them."""
+    """Motions of a robot in one state that its constraints permit, and the actuators that cause them."""
 
     system: ConstrainedFactorization
     acting: Actuation
@@ -45,12 +45,12 @@ class AllowedMotions:
 
     @cached_property
     def bias(self) -> list[Any]:
-        """The least acceleration a_γ that the constraints require, in the metric of kinetic energy."""
+        """The smallest acceleration (nv) with which the constraints stay satisfied, in the metric of kinetic energy."""
         zeros = [0.0] * len(self.acting.inertia)
         return self.system.moved(zeros, self.system.forces(zeros, [-x for x in self.system.rates.bias]))
 
     def rows(self, rows: Sequence[Scalars]) -> list[list[Any]]:
-        """Return the rows of J P."""
+        """Return J P for ``rows`` J; P projects accelerations onto those that constraints permit."""
         return [self._row(row) for row in rows]
 
     def _row(self, row: Scalars) -> list[Any]:
@@ -62,5 +62,8 @@ class AllowedMotions:
         return [where(counts, x, 0.0) for x in moved]
 
     def exerted(self, forces: Scalars) -> list[Any]:
-        """Return the actuator forces (nv), of least norm, that have the effect of joint forces on allowed motions."""
+        """Return actuator forces (nv) with the same effect on permitted motions as joint forces ``forces`` (nv).
+
+        They are the ones of least norm.
+        """
         return self.acting.split(forces)[0]

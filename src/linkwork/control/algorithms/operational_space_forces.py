@@ -58,10 +58,10 @@ _REGULARIZATION = 1e-12  # of the diagonal, to estimate the condition number
 
 @dataclass(frozen=True, slots=True)
 class Level:
-    """Tasks of one priority: their Jacobian J (``rows``) and the desired values a* − J̇ v of J a.
+    """Tasks of one priority level: their Jacobian J (``rows``), and the required values of J a (``accelerations``).
 
-    Both are in comparable units.  ``reference`` is the part of the accelerations that follows from the motion of
-    targets, which has no bound.
+    a are joint accelerations. Both are scaled to comparable units. ``reference`` is the part of the required values
+    that follows from the motion of targets; its forces are not bounded.
     """
 
     rows: Rows
@@ -71,10 +71,10 @@ class Level:
 
 @dataclass(frozen=True, slots=True)
 class _ConsistentTasks:
-    """Matrices of the tasks of one priority, which later priorities must not disturb.
+    """Matrices of the tasks of one priority level, which later levels must not disturb.
 
-    ``rows`` is J̃, the Jacobian without the motions of higher priorities.  ``inward`` is J̃ L⁻¹ with M = Lᵀ D L, and
-    ``inverse`` are the factors of Λ⁻¹ = J̃ M⁻¹ J̃ᵀ.
+    ``rows`` is J̃, the tasks' Jacobian without the motions of higher priorities. ``inward`` is J̃ L⁻¹ with M = Lᵀ D L,
+    and ``inverse`` are the factors of J̃ M⁻¹ J̃ᵀ. ``nearness`` is 0 far from a singularity and 1 at it.
     """
 
     rows: list[list[Any]]
@@ -92,12 +92,12 @@ def task_forces(
     armature: bool = False,
     shares: Sequence[Any] | None = None,
 ) -> list[Any]:
-    """Return the joint forces Σ J̃ᵀF (nv) of prioritized tasks, level by level.
+    """Return the joint forces (nv) that prioritized tasks need in addition to h + M a_0, level by level.
 
-    J̃ is a level's Jacobian without the motions of higher levels, and F = Λ (a* − J̇ v − J a_0 − J M⁻¹ τ) with the
-    forces τ of the higher levels. h + M a_0 is not included. ``condition`` bounds the condition number of each Λ⁻¹ =
-    J̃ M⁻¹ J̃ᵀ. With ``armature``, M includes the armature of joints. ``shares`` are the factors that `force_shares`
-    returns, 1 by default.
+    They are Σ J̃ᵀF, where J̃ is a level's Jacobian without the motions of higher levels. F = Λ (a* − J̇ v − J a_0 − J
+    M⁻¹ τ), with the required task accelerations a* and the forces τ of the higher levels. ``condition`` bounds the
+    condition number of each Λ⁻¹ = J̃ M⁻¹ J̃ᵀ. With ``armature``, M includes the armature of joints. ``shares`` are the
+    factors of each level's forces that `force_shares` returns, 1 by default.
     """
     return _solved(tree, q, levels, a0, condition, armature, shares or [1.0] * len(levels), ())[0]
 
@@ -105,10 +105,10 @@ def task_forces(
 def force_shares(
     tree: Tree, q: Scalars, levels: Sequence[Level], a0: Scalars, condition: float, armature: bool, most: Scalars
 ) -> list[Any]:
-    """Return for each level the largest factor, at most 1, of its forces that a bound of accelerations allows.
+    """Return, for each priority level, a factor ≤ 1 of its forces with which joint accelerations stay within bounds.
 
-    Without the forces of the reference, forces accelerate no joint by more than ``most`` (nv) [rad/s², m/s²] near
-    singularities, and by no more than `_FARTHER` times ``most`` elsewhere.
+    Near singularities, forces then accelerate no joint by more than ``most`` (nv) [rad/s², m/s²]. Elsewhere the bound
+    is `_FARTHER` times ``most``. Forces that the motion of targets requires are not counted.
     """
     return _solved(tree, q, levels, a0, condition, armature, None, most)[1]
 
@@ -123,7 +123,10 @@ def _solved(
     shares: Sequence[Any] | None,
     most: Scalars,
 ) -> tuple[list[Any], list[Any]]:
-    """Return the joint forces of `task_forces`, and the shares, which follow from ``most`` where they are None."""
+    """Return the joint forces of `task_forces`, and the factors of each level's forces.
+
+    The factors are ``shares``, or those of `force_shares` if ``shares`` is None.
+    """
     M_inv = inverse_mass_matrix(tree, q, armature)
     before: list[_ConsistentTasks] = []
     tau: list[Any] = [0.0] * tree.nv
@@ -166,7 +169,7 @@ def _solved(
 
 
 def regular(S: Rows, size: Any, condition: float) -> Semidefinite:
-    """Return the factors of S + λ 1, with the λ ≥ 0 that bounds the condition number by ``condition``.
+    """Return the factors of S + λ 1, with the smallest λ ≥ 0 that keeps the condition number below ``condition``.
 
     S is positive semidefinite, and ``size`` is an upper bound of its eigenvalues.
     """
@@ -174,7 +177,7 @@ def regular(S: Rows, size: Any, condition: float) -> Semidefinite:
 
 
 def _regular(S: Rows, size: Any, condition: float) -> tuple[Semidefinite, Any]:
-    """Return the factors of `regular`, and the nearness of a singularity from 0 to 1."""
+    """Return the factors of `regular`, and a number that is 0 far from a singularity of S and 1 at it."""
     m = len(S)
     estimate = Semidefinite.of([list(row) + [0.0] * (m - len(row)) for row in S], [_REGULARIZATION * size] * m, 0.0)
     inverses: Any = 0.0
@@ -190,10 +193,10 @@ def _regular(S: Rows, size: Any, condition: float) -> tuple[Semidefinite, Any]:
 
 
 class TaskMotion(NamedTuple):
-    """Errors e, Jacobian J (``rows``), bias accelerations J̇ v (``drifts``), and velocities J v of tasks (``rates``).
+    """Motion of IK tasks in one state: errors e, Jacobian J (``rows``), bias accelerations J̇ v (``drifts``), and J v.
 
-    ``led`` are the parts of the bias accelerations that the motion of targets causes.  ``rates`` are by task, and may
-    have more entries than the task has rows in J.
+    ``rates`` are J v, a list for each task, which may have more entries than the task has rows in J. ``led`` are the
+    parts of the bias accelerations that the motion of targets causes.
     """
 
     errors: list[Any]
@@ -233,10 +236,11 @@ def task_motion(stack: Stack, q: Scalars, v: Scalars, leads: Sequence[Scalars]) 
 
 
 def _target_rates(state: TaskState, task: Task, target: Scalars, lead: Scalars) -> list[Any]:
-    """Return the rates of a target's elements, with which errors of a robot at rest have the rates −``lead``.
+    """Return the time derivatives of a target's elements if the task follows its target at J v = ``lead``.
 
-    They solve ∂e/∂target y = −lead in the least-squares sense, with the minimum norm, for y in the tangent space of the
-    target.  They are zero for tasks whose ``lead`` does not determine the motion of the target.
+    Errors of a robot at rest would then change at −``lead``: y solves ∂e/∂target y = −lead in the least-squares sense,
+    with the minimum norm, in the tangent space of the target. The result is zero for tasks whose ``lead`` does not
+    determine the motion of the target.
     """
     if not task.rates_follow_jacobian or all(map(is_zero, lead)):
         return [0.0] * len(target)
@@ -259,7 +263,7 @@ def _solved_normal(A: Rows, b: Scalars) -> list[Any]:
 
 
 def _target_directions(task: Task, target: Scalars) -> list[list[Any]]:
-    """Return a basis of the changes of a target's elements."""
+    """Return vectors that span the possible changes of a target's elements, such as of a rotation matrix."""
     kind, n = task.target_of.kind if task.target_of is not None else "", len(target)
     units = [[1.0 if j == k else 0.0 for j in range(n)] for k in range(n)]
     if kind == "direction":

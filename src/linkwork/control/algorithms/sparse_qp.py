@@ -57,7 +57,7 @@ _INF = float("inf")
 
 
 class RangedRows(NamedTuple):
-    """Inequalities l ≤ R x ≤ u; an infinite float means no bound."""
+    """Inequalities l ≤ R x ≤ u of a quadratic program; an infinite float means no bound."""
 
     rows: Rows
     lower: Scalars
@@ -69,8 +69,11 @@ class RangedSolution(NamedTuple):
 
     ``x`` is the minimiser, ``equal`` are the multipliers of the equations and ``multipliers`` those of the
     inequalities, positive at an upper bound. ``sides`` has, for each inequality, −1 if its lower bound is active, 1 if
-    its upper bound is, and 0 if none is. ``optimal`` is 1 if x is optimal, else 0; then ``sides`` are those of the last
-    iteration. ``optimal`` is also 0 if a range that yields is violated. ``rounds`` is the number of iterations.
+    its upper bound is, and 0 if none is.
+
+    ``optimal`` is 1 if x is optimal, else 0; then ``sides`` are those of the last iteration. ``optimal`` is also 0 if
+    an inequality that may be violated (`ranged_program`, ``yielding``) is violated. ``rounds`` is the number of
+    iterations.
     """
 
     x: list[Any]
@@ -106,11 +109,14 @@ class _Program:
         return len(self.b)
 
     def estimates(self, y: Scalars) -> list[Any]:
-        """Return the multiplier estimates of the augmented Lagrangian: y, and 0 for ranges that yield."""
+        """Return the multipliers of the augmented Lagrangian: y, but 0 for inequalities that may be violated."""
         return [0.0 if k in self.yielding else a for k, a in enumerate(y)]
 
     def sides_of(self, x: Scalars, y: Scalars) -> list[Any]:
-        """Return the bound of its range that each entry of R x + δ y exceeds: −1 lower, 1 upper, 0 none."""
+        """Return the violated bound of each entry of R x + δ y: −1 lower, 1 upper, 0 none.
+
+        R are the rows of inequalities, and y the estimates of their multipliers.
+        """
         result = []
         e = self.equations
         for k, (row, low, high) in enumerate(zip(*self.ranged, strict=True)):
@@ -120,7 +126,7 @@ class _Program:
         return result
 
     def bounds_at(self, sides: Scalars) -> list[Any]:
-        """Return b and, for each range, the bound that ``sides`` selects."""
+        """Return the right-hand sides b of the equations and, for each inequality, the bound that ``sides`` selects."""
         chosen = [
             0.0 if _is_infinite(low) and _is_infinite(high) else _selected_bound(high, low, side)
             for side, low, high in zip(sides, self.ranged.lower, self.ranged.upper, strict=True)
@@ -128,7 +134,10 @@ class _Program:
         return [*self.b, *chosen]
 
     def factors(self, sides: Scalars) -> tuple[Semidefinite, list[list[Any]], list[Any]]:
-        """Return the factors of Newton's equations, their rows, and a mask of the rows that are active."""
+        """Return the factors of Newton's equations, their constraint rows, and a mask with 1 for active rows.
+
+        ``sides`` are the active bounds of the inequalities: −1 lower, 1 upper, 0 none.
+        """
         n, e, count = len(self.g), self.equations, len(self.rows)
         active = [1.0] * e + [where(eq(side, 0.0), 0.0, 1.0) for side in sides]
         masked = [
@@ -151,7 +160,10 @@ class _Program:
         return result
 
     def step(self, x: Scalars, y: Scalars, target: Scalars) -> Any:
-        """Return the step length in [0, 1] from x to ``target`` that minimises the augmented Lagrangian at y."""
+        """Return the step length in [0, 1] from x to ``target`` that minimises the augmented Lagrangian.
+
+        Its multipliers are y.
+        """
         e = self.equations
         d = [b - a for a, b in zip(x, target, strict=True)]
         Hx, Hd = ([dot(_row(self.H, k), z) for k in range(len(x))] for z in (x, d))
@@ -181,9 +193,9 @@ class _Program:
         return t
 
     def loose_optimal(self, x: Scalars) -> Any:
-        """Return 1 if no change of a single element of x reduces the squared error of the loose equations.
+        """Return 1 if no change of a single element of x reduces the squared error of the least-squares equations.
 
-        It returns 0 where other rows prevent that minimum.
+        It returns 0 where other constraints prevent that minimum.
         """
         is_optimal: Any = True
         equations = [(self.rows[k], self.b[k], 1.0 / self.delta[k]) for k in sorted(self.loose)]
@@ -221,7 +233,7 @@ class _Program:
         return satisfied
 
     def has_yielded(self, x: Scalars) -> Any:
-        """Return 1 if a range that yields is violated, else 0."""
+        """Return 1 if an inequality that may be violated is violated, else 0."""
         result: Any = 0.0
         for i in sorted(self.yielding):
             value = dot(self.rows[i], x)
@@ -266,7 +278,10 @@ def ranged_program(
         first = K.once([*(-a for a in g), *right])
 
         def refined(values: Scalars, center: Scalars) -> list[Any]:
-            """Return (x, λ) after one more solution with the same factors, for the multiplier estimates ``center``."""
+            """Return (x, multipliers) after one correction with the factors of Newton's equations.
+
+            ``values`` are x and the multipliers before, and ``center`` the multipliers of the augmented Lagrangian.
+            """
             center = program.estimates(center)
             change = K.once(program.residual(values[:n], values[n:], center, masked, active, bounds))
             return [a + c for a, c in zip(values, change, strict=True)]
@@ -308,7 +323,7 @@ def ranged_program(
 
 
 class _Refinement(NamedTuple):
-    """State of solutions with the same factors: first Newton's step is refined, then proximal steps follow."""
+    """Loop state of repeated solutions with the same factors: a refinement of Newton's step, then proximal steps."""
 
     values: tuple[Any, ...]  # x and multipliers
     newton: tuple[Any, ...]
@@ -323,7 +338,11 @@ def _refined_in_loop(
     refined: Callable[[Scalars, Scalars], list[Any]],
     has_same_sides: Callable[[Scalars], Any],
 ) -> tuple[list[Any], list[Any], Any]:
-    """Return the refined solution of Newton's equations, the solution of proximal steps, and True after such steps."""
+    """Return the refined solution of Newton's equations, that after proximal steps, and True after such steps.
+
+    Solutions are x and the multipliers. Proximal steps are made only if Newton's step does not change which
+    inequalities are active.
+    """
     n = len(first) - len(y)
 
     def more(state: _Refinement) -> Any:
@@ -362,14 +381,14 @@ def _unit(x: Any) -> Any:
 
 
 def _size(row: Scalars, H: Rows) -> Any:
-    """Return the diagonal entry of C H⁻¹ Cᵀ for a row of C, with the diagonal of H."""
+    """Return c D⁻¹ cᵀ for a constraint ``row`` c and the diagonal D of the Hessian H: an estimate of c H⁻¹ cᵀ."""
     return sum((x * x / H[k][k] for k, x in enumerate(row) if not is_zero(x)), 1e-12)
 
 
 def _order(H: Rows, rows: Rows) -> list[int]:
-    """Return an elimination order by minimum degree.
+    """Return an elimination order of variables and constraint rows, by minimum degree.
 
-    Each row comes after one of its variables, since otherwise its pivot would be only δ.
+    Each row comes after one of its variables, since otherwise its pivot would be tiny.
     """
     n = len(H)
     near: dict[int, set[int]] = {k: set() for k in range(n + len(rows))}

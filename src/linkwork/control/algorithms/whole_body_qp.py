@@ -49,9 +49,10 @@ _LEAST_ROOM = 0.05  # of a motor's limit, where gravity and velocities need all 
 
 @dataclass(frozen=True, slots=True)
 class BodyDynamics:
-    """Dynamics of a robot: M (lower triangle), h, motor limits (0 without a motor), and loop constraints G a = −γ.
+    """Dynamics of a robot: M a + h = τ with motor limits, and loop constraints G a = −γ.
 
-    ``free`` (nv) are the desired accelerations of motions that no task controls, zero by default.
+    ``M`` is a lower triangle. A limit is 0 for a joint without a motor. ``free`` (nv) are the desired accelerations of
+    motions that no task controls, zero by default.
     """
 
     M: Rows
@@ -64,11 +65,11 @@ class BodyDynamics:
 
 @dataclass(frozen=True, slots=True)
 class BodyContact:
-    """A contact point of a rigid body: how it moves, its friction coefficient, and whether it is in contact.
+    """A contact point of a rigid body: its Jacobian, its friction coefficient, and whether it is in contact.
 
-    ``J`` is the Jacobian of its velocity along two tangents and the normal, and ``accelerations`` are the values that
-    J a is to have.  ``on`` is 0 for a contact that is switched off.  ``body`` identifies its rigid body.  ``screws``
-    (3 × 6) map that body's twist, in any units, to the same velocity; they are used for several contacts on one body.
+    ``J`` maps v to its velocity along two tangents and the normal, and ``accelerations`` are the required values of J
+    a. ``on`` is 0 for a contact that is switched off. ``body`` identifies its rigid body. ``screws`` (3 × 6) map the
+    twist of this body, in any units, to the same velocity; they are used for several contacts on one body.
     """
 
     J: Rows
@@ -81,7 +82,7 @@ class BodyContact:
 
 @dataclass(frozen=True, slots=True)
 class LevelRows:
-    """Jacobian A, desired accelerations a* and weights of the tasks of one level."""
+    """Tasks of one priority level: their Jacobian A, desired accelerations a* and weights."""
 
     rows: Rows
     accelerations: Scalars
@@ -90,7 +91,7 @@ class LevelRows:
 
 @dataclass(frozen=True, slots=True)
 class BodyUnits:
-    """Units in which programs are solved, so that tolerances and regularization are independent of input units.
+    """Units in which quadratic programs are solved, so that tolerances do not depend on the robot's units.
 
     ``steps`` (nv) are the units of coordinates: 1 rad, or a characteristic ``length``.
     """
@@ -116,15 +117,15 @@ class BodyUnits:
         return [self.force * self.length / x for x in self.steps]
 
     def error(self, unit: float) -> float:
-        """Return the error of bounds of the acceleration of a coordinate with this ``unit``."""
+        """Return the solver's error of an acceleration bound, for a coordinate with this ``unit``."""
         return _SOLVER_ERROR * unit / self.time**2
 
     def rows(self, rows: Rows, unit: float = 1.0) -> list[list[Any]]:
-        """Return rows r of products r·a that have a ``unit`` divided by the square of `time`."""
+        """Return rows r of products r·a for accelerations a in these units; r·a has ``unit`` per time unit squared."""
         return [_each(row, [x / unit for x in self.steps]) for row in rows]
 
     def dynamics(self, of: BodyDynamics) -> BodyDynamics:
-        """Return dynamics in these units."""
+        """Return dynamics converted to these units."""
         per, inertia = [1.0 / x for x in self.joint_forces], 1.0 / (self.mass * self.length**2)
         M = [_each(row, [inertia * a * x for x in self.steps]) for a, row in zip(self.steps, of.M, strict=True)]
         gamma = _each(of.gamma, [self.time**2] * len(of.gamma))
@@ -132,17 +133,17 @@ class BodyUnits:
         return BodyDynamics(M, _each(of.h, per), _each(of.limits, per), self.rows(of.G), gamma, free)
 
     def contact(self, of: BodyContact) -> BodyContact:
-        """Return a contact in these units."""
+        """Return a contact converted to these units."""
         accelerations = _each(of.accelerations, [self.time**2 / self.length] * len(of.accelerations))
         return replace(of, J=self.rows(of.J, self.length), accelerations=accelerations)
 
     def level(self, of: LevelRows) -> LevelRows:
-        """Return tasks in these units; the rows have the units of angles."""
+        """Return the tasks of a level converted to these units; task errors count as angles."""
         return LevelRows(self.rows(of.rows), _each(of.accelerations, [self.time**2] * len(of.rows)), of.weights)
 
 
 def _each(values: Scalars, by: Sequence[float]) -> list[Any]:
-    """Return products; zero and infinite floats are returned unchanged."""
+    """Return the products of ``values`` and ``by``, element by element; zero and infinite floats are unchanged."""
     return [x if is_zero(x) or _is_infinite(x) else x * k for x, k in zip(values, by, strict=False)]
 
 
@@ -186,7 +187,10 @@ def body_forces(
     columns += [list(row) for row in dynamics.G]
 
     def balance(k: int) -> list[Any]:
-        """Return row k of M a − Jᵀf − Gᵀμ."""
+        """Return row k of the matrix in M a − Jᵀf − Gᵀμ = τ − h, for the unknowns a, f and μ.
+
+        a are accelerations, f contact forces along the edges of friction pyramids, and μ forces of loops.
+        """
         inertia = [dynamics.M[max(k, j)][min(k, j)] for j in range(n)]
         return [*inertia, *(-row[k] if not is_zero(row[k]) else 0.0 for row in columns)]
 
@@ -252,7 +256,10 @@ def body_forces(
 
 
 def _contact_equations(contacts: Sequence[BodyContact]) -> list[tuple[list[Any], Any]]:
-    """Return equations of a that fix all contacts: three for a point, six for several points on a body."""
+    """Return equations (row, right-hand side) of a by which contacts keep their velocities: three or six for a body.
+
+    A body with one contact point has three equations, and a body with several points six.
+    """
     bodies: dict[Hashable, list[BodyContact]] = {}
     for k, contact in enumerate(contacts):
         bodies.setdefault(("alone", k) if contact.body is None else contact.body, []).append(contact)
@@ -297,7 +304,11 @@ def _edges(contact: BodyContact) -> list[list[Any]]:
 def _cost(
     level: LevelRows, free: Scalars, n: int, size: int, regularization: tuple[float, float]
 ) -> tuple[list[list[Any]], list[Any]]:
-    """Return H (lower triangle) and g of a level's cost."""
+    """Return the lower triangle of H and the vector g of the quadratic cost ½ xᵀH x + gᵀx of a priority level.
+
+    The n first of the ``size`` unknowns x are accelerations, for which ``free`` are desired values. ``regularization``
+    are weights of accelerations and of all other unknowns.
+    """
     weighted = [[x if is_zero(x) else x * w for x in row] for row, w in zip(level.rows, level.weights, strict=True)]
     H: list[list[Any]] = []
     for i in range(size):
@@ -310,10 +321,11 @@ def _cost(
 
 
 def braking_limits(dynamics: BodyDynamics, gravity: Sequence[float]) -> list[Any]:
-    """Return decelerations α (nv) that a fraction of all motor limits provides; infinite without motor limits.
+    """Return decelerations (nv) that the motors of all joints can provide simultaneously, whatever their signs.
 
-    Σ_j |M_kj| α_j ≤ share (limit_k − max(|h_k|, gravity_k)) holds for all motors k, so any signs of the decelerations
-    are possible.  ``gravity`` (nv) are the largest gravity forces.  Contact forces and loops are not considered.
+    They need a fixed fraction of each motor's limit that gravity and bias forces leave. With the decelerations α, Σ_j
+    |M_kj| α_j ≤ fraction · (limit_k − max(|h_k|, gravity_k)) holds for all motors k. ``gravity`` (nv) are the largest
+    gravity forces. The result is infinite for joints without motor limits. Contact forces and loops are not considered.
     """
     limits, M = dynamics.limits, dynamics.M
     motors = [k for k, limit in enumerate(limits) if not is_zero(limit) and not _is_infinite(limit)]

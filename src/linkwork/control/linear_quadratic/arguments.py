@@ -65,7 +65,7 @@ def actuated_joints(caller: str, robot: Any, acting: np.ndarray) -> list[str]:
 
 
 def cost_matrix(caller: str, name: str, value: Any, n: int, further_forms: str = "") -> np.ndarray:
-    """Return a cost matrix (..., n, n) from one weight, from a diagonal (n,), or from a matrix (..., n, n).
+    """Return a cost matrix (..., n, n) from a number, the factor of the identity, a diagonal (n,), or a matrix.
 
     ``further_forms`` names other accepted forms in the message of the ValueError.
     """
@@ -91,7 +91,7 @@ def state_cost(caller: str, name: str, value: Any, nv: int) -> np.ndarray:
 
 
 def _is_pair(value: Any, nv: int) -> bool:
-    """Return True for two entries that are numbers or vectors, and not the two rows of a matrix (2nv, 2nv)."""
+    """Return True if ``value`` is a pair of weights, each a number or a vector, not a matrix (2nv, 2nv) with nv = 1."""
     if not isinstance(value, tuple | list | np.ndarray) or getattr(value, "ndim", 1) < 1 or len(value) != 2:
         return False
     return all(np.ndim(x) < 2 for x in value) and any(np.shape(x) != (2 * nv,) for x in value)
@@ -140,7 +140,7 @@ def actuated_forces(
 
 
 def _zero_forces(robot: Any, tau: np.ndarray) -> np.ndarray:
-    """Return the magnitudes (..., nv) up to which joint forces count as zero beside τ: rounding, or a small tilt."""
+    """Return the magnitudes (..., nv) below which joint forces count as zero: rounding, or gravity at a small tilt."""
     tree = robot.tree
     weight = sum(float(body.inertia.mass) for body in tree.bodies) * float(np.linalg.norm(robot.gravity))
     by_tilt = _TILT * weight * characteristic_length(tree) / np.array(unit_steps(tree))

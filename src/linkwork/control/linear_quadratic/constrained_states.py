@@ -96,12 +96,11 @@ def at_time(time: Any) -> dict[str, Any]:
 
 
 def permitted_deviations(caller: str, robot: Any, q: Array, v: Array, time: Any = None) -> Array | None:
-    """Return T (..., 2nv, n) about states (..., nq), (..., nv), or None for a robot without constraints.
+    """Return a basis T (..., 2nv, n) of the deviations (δq, δv) from states that the constraints permit.
 
-    ``time`` (...,) [s] is the time for time-dependent constraints.
-
-    Raises ValueError if the states of a batch have different numbers of degrees of freedom, and for states that do
-    not satisfy the constraints.
+    States are q (..., nq) and v (..., nv). The result is None for a robot without constraints. ``time`` (...,) [s] is
+    the time for time-dependent constraints. Raises ValueError if the states of a batch have different numbers of
+    degrees of freedom, and for states that do not satisfy the constraints.
     """
     if not robot.constraints:
         return None
@@ -124,7 +123,10 @@ def permitted_deviations(caller: str, robot: Any, q: Array, v: Array, time: Any 
 
 
 def _turned_rates(robot: Any, q: Array, v: Array, steps: Array, time: Any = None) -> Array:
-    """Return D = ∂(G v + ∂φ/∂t)/∂q (..., nc, nv) by unit ``steps`` of q."""
+    """Return the derivative (..., nc, nv) of the constraint velocities G v + ∂φ/∂t with respect to q, by differences.
+
+    v is constant; ``steps`` (nv) are the units of q.
+    """
     along = np.diag(_STEP * steps)
     how = at_time(None if time is None else np.asarray(time)[..., None])
 

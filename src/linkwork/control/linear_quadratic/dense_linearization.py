@@ -56,7 +56,10 @@ def linearized(
 
 
 def constant_input_step(A: Array, B: Array, dt: float) -> tuple[Array, Array]:
-    """Return exp(A dt) and ∫ exp(A t) dt B, of ẋ = A x + B u with constant u: scaling and squaring of the series."""
+    """Return exp(A dt) and ∫ exp(A t) dt B: the exact time step of ẋ = A x + B u with constant u.
+
+    The method is scaling and squaring of the series.
+    """
     n, m = B.shape[-2:]
     whole = np.zeros((*np.broadcast_shapes(A.shape[:-2], B.shape[:-2]), n + m, n + m))
     whole[..., :n, :n], whole[..., :n, n:] = A * dt, B * dt
@@ -77,9 +80,9 @@ def passive_options(passive: bool) -> dict[str, Any]:
 
 
 def _at_time(robot: Any, q: Array, v: Array, tau: Array, passive: bool, time: Any) -> tuple[Array, Array]:
-    """Return A and B in continuous time of a robot whose constraints depend on time.
+    """Return A and B of the continuous-time linear model of a robot whose constraints depend on time.
 
-    Deviations δ of q and ε of v satisfy δ̇ = B δ + ε, with or without constraints; B is the bracket of
+    Deviations δ of q and ε of v satisfy δ̇ = C δ + ε, with or without constraints; C is the bracket of
     `tangent_autodiff`.
     """
     n = robot.nv
@@ -96,7 +99,10 @@ def _at_time(robot: Any, q: Array, v: Array, tau: Array, passive: bool, time: An
 
 
 def _bracket(robot: Any) -> Kernel:
-    """Return the kernel of the matrix B (nv, nv) with δ̇ = B δ + ε."""
+    """Return the kernel of a matrix B(q, v) (nv, nv) with δ̇ = B δ + ε, for deviations δ of q and ε of v.
+
+    δ is a tangent vector, in coordinates that move with q.
+    """
 
     def turning(q: Any, v: Any) -> Any:
         return array(bracket(robot.tree, list(q), list(v)))

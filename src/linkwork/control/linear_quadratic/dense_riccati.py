@@ -33,9 +33,9 @@ Array = np.ndarray[Any, Any]
 
 
 def dense_regulator(A: Array, B: Array, Q: Array, R: Array, N: Array, discrete: bool) -> tuple[Array, Array, Array]:
-    """Return K (..., m, n), X (..., n, n) and the residual relative to X (...), infinite where there is no solution.
+    """Return gains K (..., m, n), the Riccati solution X (..., n, n), and its residual relative to X (...).
 
-    Q and R are symmetric.
+    The residual is infinite where there is no solution. Q and R are symmetric.
     """
     lead = np.broadcast_shapes(*(M.shape[:-2] for M in (A, B, Q, R, N)))
     n, m = B.shape[-2:]
@@ -61,7 +61,7 @@ class _System:
     discrete: bool
 
     def solve(self) -> tuple[Array, Array, float]:
-        """Return K, X and the relative residual; zeros and infinity if no attempt succeeds."""
+        """Return gains K, the Riccati solution X and its relative residual; zeros and infinity on failure."""
         for start, slowest in ((self, _SLOW), (self._with_added_costs(), _SLOWEST)):
             try:
                 result = self._refined(start._doubled(), slowest)
@@ -90,7 +90,7 @@ class _System:
         return replace(self, Q=Q, R=R)
 
     def _doubled(self) -> Array:
-        """Return X by the structure-preserving doubling algorithm."""
+        """Return the Riccati solution X by the structure-preserving doubling algorithm."""
         n = len(self.A)
         both = np.linalg.solve(self.R, np.hstack([self.B.T, self.N.T]))
         A, G, H = (
@@ -108,10 +108,10 @@ class _System:
         return H
 
     def _refined(self, X: Array, slowest: float) -> tuple[Array, Array, float] | None:
-        """Refine a stabilising X by Newton's method; None if X does not stabilise.
+        """Refine a Riccati solution X by Newton's method; return gains, X and residual, or None on failure.
 
-        In exact arithmetic every step stabilises if the previous step does.  So only the first X and the result are
-        checked by eigenvalues.
+        It fails if X does not stabilise the system. In exact arithmetic every step stabilises if the previous step
+        does. So only the first X and the result are checked by eigenvalues.
         """
         result: list[tuple[Array, Array, float]] = []
         roots: Array | None = None
@@ -140,7 +140,7 @@ class _System:
         return None
 
     def _residual(self, X: Array) -> tuple[Array, Array]:
-        """Return the residual of the equation and the gains."""
+        """Return the residual of the Riccati equation at X, and the gains that belong to X."""
         XB = X @ self.B
         if self.discrete:
             XA = X @ self.A
@@ -153,7 +153,7 @@ class _System:
         return _symmetric(remainder - T.T @ K), K
 
     def _decays(self, roots: Array, slowest: float) -> bool:
-        """Return True if motions with these eigenvalues decay at a rate above ``slowest``."""
+        """Return True if all motions with the eigenvalues ``roots`` decay, at a relative rate above ``slowest``."""
         if self.discrete:
             return bool(np.abs(roots).max() < 1.0 - slowest)
         return bool(roots.real.max() < -slowest * np.abs(roots).max())
@@ -164,7 +164,10 @@ def _symmetric(M: Array) -> Array:
 
 
 def _cayley(A: Array, G: Array, H: Array) -> tuple[Array, Array, Array]:
-    """Return A, G and H of the discrete-time Riccati equation with the solution of a continuous-time one."""
+    """Return A, G and H of a discrete-time Riccati equation with the same solution as a continuous-time equation.
+
+    The method is the Cayley transform.
+    """
     n, eye = len(A), np.eye(len(A))
     largest, mean = _sizes(np.block([[A, -G], [-H, -A.T]]))
     gamma = mean**0.75 * largest**0.25
@@ -183,7 +186,7 @@ def _cayley(A: Array, G: Array, H: Array) -> tuple[Array, Array, Array]:
 
 
 def _sizes(M: Array) -> tuple[float, float]:
-    """Return the largest and the geometric mean of the eigenvalues' absolute values.
+    """Return the largest absolute value of the eigenvalues of M, and the geometric mean of these absolute values.
 
     Large matrices use powers and the determinant: (‖M^p‖)^(1/p) with p = 2^6 is slightly above the largest.
     """

@@ -122,7 +122,10 @@ def linear_model(
 
 
 def _moment(caller: str, robot: Any, time: ArrayLike | None) -> Array | None:
-    """Return the time (...,) of constraints that depend on it, or None without any.  Raises ValueError."""
+    """Return the time (...,) [s] at which constraints are evaluated, or None if no constraint depends on time.
+
+    Raises ValueError if the time is missing or has no effect.
+    """
     timed = [constraint.name for constraint in robot.constraints if constraint.time_dependent]
     if time is None and timed:
         raise ValueError(f"{caller}: time: expected the time [s] of the constraint {timed[0]!r}, got None")
@@ -194,7 +197,10 @@ def _motor(caller: str, robot: Any, actuator: Any) -> Array:
 def _independent(
     caller: str, robot: Any, q: Array, v: Array, independent: Any, time: Array | None
 ) -> tuple[Array, Array]:
-    """Return E, and the indices of the independent deviations in (δq, δv)."""
+    """Return E, and the indices of the independent deviations among (δq, δv).
+
+    Deviations of a robot with constraints are (δq, δv) = E x, where x are the independent deviations.
+    """
     nv = robot.nv
     T = permitted_deviations(caller, robot, q, v, time)
     if T is None:
@@ -222,7 +228,7 @@ def _outputs(
     sensors: Mapping[str, Sensor],
     passive: bool,
 ) -> tuple[Array, Array, tuple[str, ...]]:
-    """Return C by (δq, δv), D, and the names of the outputs."""
+    """Return the output matrices C, with columns for (δq, δv), and D, and the names of the outputs."""
     chosen = _named(caller, "outputs", outputs)
     A, B, columns = system
     nv, lead = robot.nv, A.shape[:-2]
@@ -266,7 +272,10 @@ def _unknown_output(caller: str, robot: Any, label: str, sensors: Mapping[str, S
 def _frame_rows(
     robot: Any, point: tuple[Array, Array, Array, Array | None], kind: str, frame: str, passive: bool
 ) -> tuple[Array, ...]:
-    """Return the derivatives (..., rows, nv) of an output of a frame by q, v and a."""
+    """Return the derivatives (..., rows, nv) of an output of a frame with respect to q, v and a.
+
+    ``kind`` is "position", "pose", "twist" or "acceleration"; ``point`` is the operating point.
+    """
     q, v, tau, time = point
     if kind == "acceleration":
         if time is None:
@@ -325,7 +334,10 @@ def _reading_slopes(
 
 
 def _compiled_readings(robot: Any, sensor: Sensor, passive: bool, timed: bool) -> Kernel:
-    """Return the kernel of the three derivatives from q, v, τ, a zero deviation of q and the time."""
+    """Return the kernel of the derivatives of a sensor's readings with respect to deviations of q, to v and to τ.
+
+    Its inputs are q, v, τ, a zero deviation of q and the time.
+    """
     nv, how = robot.nv, passive_options(passive)
 
     def readings(q: Any, v: Any, tau: Any, deviation: Any, time: Any) -> Any:

@@ -79,9 +79,10 @@ class LQRController(ReturnedValue):
     @overload
     def __call__(self, t: Any, q: Any, v: Any, /) -> Any: ...
     def __call__(self, *state: Any, q: Any = None, v: Any = None) -> Any:
-        """Return joint forces (..., nv) for a state q, v, or a batch like the reference states; symbols are one state.
+        """Return joint forces (..., nv) for a state q, v, or a batch that broadcasts with the reference states.
 
-        With t, q and v, of which t is ignored, the object is a controller for `Robot.simulate`.
+        In a compiled function q and v may be symbols of a single state. With t, q and v, of which t is ignored, the
+        object is a controller for `Robot.simulate`.
         """
         if len(state) == 2 and q is None and v is None:  # the most common case, fast
             q, v = state
@@ -195,7 +196,10 @@ def lqr_about_state(
 
 
 def _constrained_lqr(T: np.ndarray, problem: tuple[Any, ...], discrete: bool) -> tuple[Any, Any, Any]:
-    """Return gains, cost to go and residual of `lqr` for deviations in the column space of T."""
+    """Return gains, cost-to-go matrix and residual of `lqr` if only deviations x = T z are possible.
+
+    The gains and the cost are for x; ``problem`` is (A, B, Q, R, N).
+    """
     A, B, Q, R, N = problem
     T_t = np.swapaxes(T, -1, -2)
     cross = None if N is None else T_t @ real_array("lqr_about_state: N: expected an array (..., 2nv, m)", N)

@@ -110,7 +110,7 @@ def lqr(A: Any, B: Any, Q: Any, R: Any, N: Any = None, *, discrete: bool = False
 
 
 def _dense(arrays: Mapping[str, np.ndarray], discrete: bool) -> LQRGain:
-    """Return the regulator by LAPACK, for many states, a singular R, or modes without cost.
+    """Return the regulator by LAPACK instead of a kernel: for many states, a singular R, or modes without cost.
 
     Raises ValueError with the reason for a single system without a regulator.
     """
@@ -160,9 +160,9 @@ def _solved(arrays: Mapping[str, Any], continuous: bool) -> LQRGain:
 
 
 def _compiled(n: int, m: int, continuous: bool) -> Kernel:
-    """Return the kernel of K, X, the residual, and a flag: 1 where costs are surely semidefinite.
+    """Return the kernel of gains K, cost-to-go matrix X, residual and a flag: 1 if costs are surely semidefinite.
 
-    Where the flag is 0, `_check_costs` decides.
+    ``n`` and ``m`` are the numbers of states and inputs. Where the flag is 0, `_check_costs` decides.
     """
 
     def function(**arrays: Any) -> tuple[Any, ...]:
@@ -173,7 +173,7 @@ def _compiled(n: int, m: int, continuous: bool) -> Kernel:
 
 
 def _plain_sizes(A: Any, B: Any, Q: Any, R: Any, N: Any) -> tuple[int, int]:
-    """Return the numbers of states and inputs of float64 arrays with shapes that fit; zeros otherwise."""
+    """Return the numbers of states and inputs of float64 arrays with fitting shapes; (0, 0) for others."""
     try:
         n, m = B.shape[-2:]
         fit = (
@@ -309,7 +309,7 @@ def _check_costs(caller: str, arrays: Mapping[str, np.ndarray], discrete: bool) 
 
 
 def _symmetric(arrays: np.ndarray) -> np.ndarray:
-    """Return the symmetric matrix of a lower triangle."""
+    """Return symmetric matrices (..., n, n) from the lower triangles of ``arrays``."""
     lower = np.tril(arrays)
     result: np.ndarray = lower + np.tril(lower, -1).swapaxes(-1, -2)
     return result

@@ -148,7 +148,11 @@ class StateSpace(ReturnedValue, metaclass=WithForeignNames):
         return self._replaced(A=A, B=B, C=C, D=D, dt=dt, state_names=(*self.state_names, *names))
 
     def _split(self, dt: float, part: float) -> tuple[Array, Array]:
-        """Return Γ((1 − f) h) and Φ((1 − f) h) Γ(f h)."""
+        """Return two input matrices of a step: of the inputs in its last part, and of the inputs in its first part.
+
+        ``part`` is the first part as a fraction f of the step ``dt`` = h, in which earlier inputs act. The matrices are
+        Γ((1 − f) h) and Φ((1 − f) h) Γ(f h), with Φ(t) = exp(A t) and Γ(t) = ∫₀ᵗ exp(A s) ds B.
+        """
         phi, late = constant_input_step(self.A, self.B, (1.0 - part) * dt)
         return late, phi @ constant_input_step(self.A, self.B, part * dt)[1]
 

@@ -79,9 +79,10 @@ class AugmentedPlanner:
         schedule: Schedule | None = None,
         parameters: Mapping[Parameter, np.ndarray] | None = None,
     ) -> tuple[Inputs, np.ndarray | None]:
-        """Return a call's inputs of both searches, without and with effort limits, except constants.
+        """Return the kernel inputs that a call passes: targets and robot parameters; constants are not included.
 
-        The second result is the weights of terms by step, or None.
+        They serve both searches, without and with effort limits. The second result is the weights of terms by step, or
+        None.
         """
         tree = self.robot.tree
         shared = robot_inputs(tree, nominal_parameters(tree, self._arguments[-1]) | dict(parameters or {}))
@@ -188,13 +189,13 @@ class AugmentedPlanner:
         return _merged(result, state, is_bounded)
 
     def _bounded_count(self, search: Search) -> int:
-        """Return the number of environments whose search includes the limits."""
+        """Return the number of environments in whose search the effort limits are constraints."""
         return 0 if self._bounded is None else int(np.count_nonzero(search["is_bounded"]))
 
     def _chosen(
         self, program: _Program, lanes: np.ndarray, search: Search, q: np.ndarray, v: np.ndarray, inputs: Any
     ) -> tuple[Search, Inputs]:
-        """Return the state and the inputs of the selected environments."""
+        """Return the state and the kernel inputs of a search for the environments with indices ``lanes``."""
         inputs = program.of_environments(self._inputs(program, q, v, inputs), lanes)
         return {name: x[lanes] for name, x in search.items()}, inputs
 
@@ -222,7 +223,7 @@ class AugmentedPlanner:
     # -- the result of a search
 
     def _diagnostics(self, search: Search) -> tuple[np.ndarray, np.ndarray]:
-        """Return the diagnostics (n, count) of each environment's search, and the constraint violations (n,)."""
+        """Return the diagnostics (n, count) of the search of each of n environments, and constraint violations (n,)."""
         count = self._bounded_count(search)
         if self._bounded is None or count == 0:
             return self._plain.diagnostics(search["scalars"])
@@ -296,9 +297,9 @@ class _Program:
         return result
 
     def constants(self, weights: np.ndarray | None) -> Inputs:
-        """Return the inputs that are the same in all calls.
+        """Return the kernel inputs that are the same in all calls, by name.
 
-        ``weights`` (..., steps, terms) replace those of the first terms.
+        ``weights`` (..., steps, terms) replace the weights of the first terms.
         """
         result = dict(self.prepared.scaled_constants)
         if weights is not None:
@@ -308,7 +309,7 @@ class _Program:
         return result
 
     def begin_step(self, count: int) -> Search:
-        """Return the arrays of the state that are reset in each step, for ``count`` environments."""
+        """Return those arrays of the search's state that each controller step resets, for ``count`` environments."""
         begin = self.prepared.begin
         result = {name: np.repeat(begin[name][None], count, axis=0) for name in _RESET if name in begin}
         result["scalars"][:, _COST] = _UNKNOWN  # before the first step
@@ -325,7 +326,7 @@ class _Program:
         return {name: x[which] if x.ndim > len(shapes[name]) else x for name, x in inputs.items() if name in shapes}
 
     def iterate(self, search: Search, inputs: Inputs, iterations: int) -> Search:
-        """Return the state after ``iterations`` in total since `begin_step`."""
+        """Return the state after further iterations, until there are ``iterations`` in total since `begin_step`."""
         state = (search[name] for name in self.names)
         result = self.prepared.kernel(
             *state, *(inputs[name] for name in self.shapes), self.tolerances, np.array(float(iterations))
@@ -339,7 +340,7 @@ def _where(which: np.ndarray, x: np.ndarray, y: np.ndarray) -> np.ndarray:
 
 
 def _merged(search: Search, state: Search, lanes: np.ndarray) -> Search:
-    """Return the state of all environments, with the new ``state`` for the environments ``lanes``."""
+    """Return the state ``search``, in which ``state`` replaces the entries of the environments ``lanes``."""
     result = {name: x.copy() for name, x in search.items()}
     for name, x in state.items():
         result[name][lanes] = x

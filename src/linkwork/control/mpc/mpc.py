@@ -213,7 +213,10 @@ class ModelPredictiveController:
         self._plan, self._age = plan, age
 
     def _content(self) -> list[Any]:
-        """Return the values besides the robot on which plans depend: the problem, the motors and the search."""
+        """Return the values that determine plans, besides the robot: the problem, the motors and the planner.
+
+        A saved state is accepted if its values are equal.
+        """
         names = ("num_steps", "phases", "durations", "terms", "variables", "parameters", "contacts")
         motors = self.acting, self._effort, self.passive, self._parameters
         return [type(self.planner).__name__, *(getattr(self.problem, name, None) for name in names), *motors]
@@ -288,7 +291,7 @@ class ModelPredictiveController:
         phases: Mapping[str, Any] | None,
         values: ParameterValues,
     ) -> tuple[Any, np.ndarray]:
-        """Return the planner's inputs of a step, and flags (..., T, contacts) of contacts and constraints that act."""
+        """Return the planner's inputs of a step, and flags (..., T, contacts): 1 where a contact or constraint acts."""
         constrained, steps = self._actuation.constrained, self.planner.steps
         own_phases = None if constrained is None else constrained.phases
         more: dict[str, Any] = {"parameters": values} if values else {}
@@ -320,7 +323,10 @@ class ModelPredictiveController:
     def _run_search(
         self, q: np.ndarray, v: np.ndarray, inputs: Any, begin: float, requested: int
     ) -> tuple[Search, int]:
-        """Return the search after the iterations of a step, and their number."""
+        """Return the state of the search after the iterations of a controller step, and the number of iterations.
+
+        ``requested`` is the number of iterations if the time limit, counted from ``begin`` [s], permits.
+        """
         planner, limit = self.planner, self.time_limit
         if limit is not None and time.perf_counter() - begin >= limit:
             return self._search or {}, 0
@@ -333,7 +339,7 @@ class ModelPredictiveController:
     def _iterate(
         self, search: Search, q: np.ndarray, v: np.ndarray, inputs: Any, begin: float, requested: int
     ) -> tuple[Search, int]:
-        """Return the search after the requested iterations, or as many as the time limit allows, and their number."""
+        """Return the search after ``requested`` iterations, or fewer at the time limit, and their number."""
         planner, limit = self.planner, self.time_limit
         if limit is None:
             return planner.iterate(search, q, v, inputs, requested), requested
@@ -350,7 +356,7 @@ class ModelPredictiveController:
     def _outcome(
         self, q: np.ndarray, v: np.ndarray, search: Search, active: np.ndarray, values: ParameterValues
     ) -> _SearchOutcome:
-        """Return the plan of a search, with its cost and violation."""
+        """Return the plan that a search found for each environment, with its cost and constraint violation."""
         cost, violation = self.planner.cost_and_violation(search)
         path = self.planner.path(search)
         is_finite = np.isfinite(path).all(axis=(1, 2))
@@ -361,7 +367,10 @@ class ModelPredictiveController:
         return _SearchOutcome(plan, cost, violation, is_new, is_finite)
 
     def _update(self, outcome: _SearchOutcome, search: Search, q: np.ndarray) -> None:
-        """Store new plans and finite searches; searches with non-finite values restart at ``q``."""
+        """Store the new plans and the search for the next step.
+
+        Searches with non-finite values restart from a path at rest at ``q``.
+        """
         new = outcome.is_new
         if not new.all():
             cold, keep = self.planner.initial_search(q), outcome.is_finite & self.planner.is_finite(search)

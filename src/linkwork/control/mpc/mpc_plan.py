@@ -57,10 +57,10 @@ _KERNELS: LazyCache[Kernel] = LazyCache(32)
 
 
 class MPCPlan(NamedTuple):
-    """A plan of T steps from a state.
+    """Plans of T steps, each from a state.
 
-    q (..., T + 1, nq) and v (..., T + 1, nv) begin with the state itself.  tau (..., T, nv) are the joint forces of
-    each step, and K (..., T, m, 2nv) the feedback gains of m motor forces.
+    q (..., T + 1, nq) and v (..., T + 1, nv) begin with this state. tau (..., T, nv) are the joint forces of each step,
+    and K (..., T, m, 2nv) the feedback gains of m motor forces.
     """
 
     q: Any
@@ -75,10 +75,10 @@ class MPCPlan(NamedTuple):
 def delayed_actuation(
     robot: Any, plan: MPCPlan, age: np.ndarray, step: float, q: np.ndarray, v: np.ndarray, acting: np.ndarray
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Return joint forces (n, nv) and gains (n, m, 2nv) of plans at an ``age`` (n,) [steps], for given states.
+    """Return joint forces (n, nv) and gains (n, m, 2nv) of n plans, ``age`` (n,) time steps after they began.
 
-    The gains correct the deviation of (q, v) from the plan's curve, whose acceleration is constant in each step of
-    ``step`` seconds.
+    The forces correct the deviation of the state (q, v) from the plan's curve by the gains. The curve has a constant
+    acceleration in each step of ``step`` seconds.
     """
     each = np.arange(len(q))
     k = np.minimum((age + ROUNDING).astype(int), plan.tau.shape[1] - 1)
@@ -158,10 +158,10 @@ def _compiled(
 
 
 def damped_step(tree: Tree, step: Any) -> dict[Parameter, list[Any]]:
-    """Return parameters of the robot whose explicit step v⁺ = v + h a, h = ``step``, is implicit in joint damping.
+    """Return parameters of the robot with which an explicit step of its velocity is implicit in joint damping.
 
-    With D v⁺ = D v + D h a, damping adds h D to the armature.  Dry friction is zero (`frictionless`).  The dict is
-    empty for a robot without damping and dry friction.
+    The step is v⁺ = v + h a with h = ``step``. With D v⁺ = D v + D h a, damping adds h D to the armature. Dry friction
+    is zero (`frictionless`). The dict is empty for a robot without damping and dry friction.
     """
     result = frictionless(tree)
     for body in tree.bodies:
@@ -172,9 +172,9 @@ def damped_step(tree: Tree, step: Any) -> dict[Parameter, list[Any]]:
 
 
 def frictionless(tree: Tree) -> dict[Parameter, list[Any]]:
-    """Return parameters of the robot without dry friction, which gains treat as a disturbance.
+    """Return parameters of the robot that set dry friction to zero.
 
-    A step of a plan is too long for its slope at rest.
+    Feedback gains treat dry friction as a disturbance: a step of a plan is too long for the slope of friction at rest.
     """
     rubbing = (body for body in tree.bodies if body.dynamics != "none" and not all(map(is_zero, body.friction)))
     return {Parameter("friction", body.joint_name): [0.0] * body.joint.nv for body in rubbing}
@@ -275,7 +275,7 @@ class Planner(Protocol):
         """Return the state of a new search, whose paths rest at configurations (n, nq)."""
 
     def shifted(self, search: Search, share: float) -> Search:
-        """Return the search with its path and multipliers shifted by ``share`` time steps."""
+        """Return the search with its path and multipliers shifted by ``share`` time steps, a whole number or not."""
 
     def begin_step(self, search: Search) -> Search:
         """Return the search before the first iteration of a controller's step."""
@@ -287,10 +287,10 @@ class Planner(Protocol):
         """Return True if all environments have converged, so that further iterations have no effect."""
 
     def with_effort_limits(self, search: Search, tau: np.ndarray) -> tuple[Search, np.ndarray]:
-        """Return the search with effort limits, and a mask (n,) of the environments that need further iterations.
+        """Return a search in which effort limits that the planned forces exceed are constraints, and a mask (n,).
 
-        An environment needs them if its planned joint forces ``tau`` (n, steps, nv) exceed limits that the search did
-        not include.
+        The mask is True for environments that need further iterations: their planned joint forces ``tau`` (n, steps,
+        nv) exceed limits that the search did not include.
         """
 
     def path(self, search: Search) -> np.ndarray:
@@ -321,11 +321,11 @@ class Planner(Protocol):
         """Return the kernels that each step runs."""
 
     def later_kernels(self) -> Sequence[Callable[[], Kernel]]:
-        """Return functions that return kernels which only few steps run."""
+        """Return functions that compile and return further kernels, which only few steps run."""
 
 
 def horizon_step(prepared: PreparedProblem) -> float:
-    """Return the time step [s].  Raises ValueError for a problem with free durations or unequal steps."""
+    """Return the time step [s] of a problem.  Raises ValueError for free durations or unequal steps."""
     if prepared.program.durations or not prepared.program.uniform:
         raise ValueError(
             "controller: problem: expected one fixed duration [s]: a receding horizon needs equal time steps, not free "
@@ -335,7 +335,7 @@ def horizon_step(prepared: PreparedProblem) -> float:
 
 
 def split_share(share: float) -> tuple[int, float]:
-    """Return the whole time steps of ``share`` and the remaining fraction of one."""
+    """Return a number of time steps ``share`` as whole steps and a remaining fraction."""
     whole = int(share + _WHOLE)
     return whole, share - whole if share - whole > _WHOLE else 0.0
 

@@ -1,9 +1,9 @@
-"""Joint forces and gains of a model-predictive controller: from new plans, from earlier ones, and for braking.
+"""Joint forces and gains of a model-predictive controller: from new plans, from earlier plans, and for braking.
 
 With contacts or constraints, the joint forces of a motion are those of motors and of contacts, τ = S u + Gᵀ f, with the
-contact forces f of the plan.  Without planned contact forces, or with a rest in joints without motors, the rest is
-distributed over u and f with the minimum norm.  Gains are those of the dynamics in which contacts and constraints stay
-satisfied.
+contact forces f of the plan.  The plan may have no contact forces, or may leave joint forces at joints without motors.
+Then the remaining joint forces are distributed over u and f with the minimum norm.  Gains are those of the dynamics in
+which contacts and constraints stay satisfied.
 """
 
 from __future__ import annotations
@@ -55,11 +55,11 @@ _KERNELS: LazyCache[Kernel] = LazyCache(32)
 
 
 class PlanActuation:
-    """Plans along paths of a planner, and joint forces of plans within effort limits.
+    """Computation of plans from a planner's paths, and of joint forces from plans, within effort limits.
 
-    ``acting`` (m,) are the indices in τ of the joints with motors, ``effort_limits`` (nv,) their largest forces, ``Q``
-    (2nv, 2nv) and ``R`` (m, m) the weights of deviations from a plan, of the state and of forces.  ``parameters`` are
-    the robot's parameters that come with each step.
+    ``acting`` (m,) are the indices in τ of the joints with motors, and ``effort_limits`` (nv,) their largest forces.
+    ``Q`` (2nv, 2nv) and ``R`` (m, m) are the weights of deviations from a plan, of the state and of forces.
+    ``parameters`` are the robot's parameters that come with each step.
     """
 
     def __init__(
@@ -87,7 +87,7 @@ class PlanActuation:
         return plan_kernel(*arguments, self._parameters)
 
     def _constrained_plans(self, caller: str) -> ConstrainedPlans | None:
-        """Return the plans of a robot with contacts or constraints, or None for a robot without them."""
+        """Return the object that plans with contacts or constraints; None for a robot without them."""
         if getattr(self._problem, "robot", None) is not self._robot:
             return None
         phases = contact_phases(caller, self._problem)
@@ -105,7 +105,7 @@ class PlanActuation:
         return self._plan_kernel if self.constrained is None else self.constrained.gains
 
     def prepare(self, braking_time: float, num_environments: int = 1) -> None:
-        """Compile the other code that `plan_along` and `forces` run for this number of environments."""
+        """Compile the code besides `kernel` that `plan_along` and `forces` run for this number of environments."""
         robot, steps = self._robot, self._planner.steps
         n = min(num_environments, FEW)
         q, v = np.repeat(np.asarray(robot.neutral())[None], n, axis=0), np.zeros((n, robot.nv))
@@ -201,7 +201,7 @@ def by_environment_mask(mask: np.ndarray, x: np.ndarray) -> np.ndarray:
 
 
 class ConstrainedPlans:
-    """Planner of joint forces and gains along paths, for a robot with contacts or constraints.
+    """Computation of joint forces and gains along paths, for a robot with contacts or constraints.
 
     A path has ``steps`` time steps; ``acting`` are the indices of motors in v.
     """
@@ -282,7 +282,10 @@ class ConstrainedPlans:
         return result
 
     def _known_forces(self, active: np.ndarray, known: Mapping[str, np.ndarray]) -> np.ndarray:
-        """Return the planned contact forces, concatenated (..., force components); 0 for unknown or inactive ones."""
+        """Return the planned forces of all contacts and constraints in one array (..., force components).
+
+        ``known`` are the forces by name; forces of unknown or inactive contacts are 0.
+        """
         result = []
         for k, model in enumerate(self.phases.contact_models):
             no_forces = np.zeros((*active.shape[:-1], model.force.size))

@@ -1,4 +1,7 @@
-"""Iterative LQR for model-predictive control: motor forces are carried over, paths follow from them by simulation."""
+"""Iterative LQR for model-predictive control: motor forces are the unknowns, and paths follow by simulation.
+
+The forces of one step are the initial guess of the next.
+"""
 
 from __future__ import annotations
 
@@ -94,7 +97,7 @@ class ShootingPlanner:
 
     @property
     def _search_state(self) -> dict[str, np.ndarray]:
-        """The arrays of a finished search; those that a new search continues from have the same shapes."""
+        """State of the last search as arrays by name, whose shapes are those of every search."""
         if self._last is None:
             self.kernels()
         assert self._last is not None
@@ -152,10 +155,11 @@ class ShootingPlanner:
         return result
 
     def _first(self, q: np.ndarray, v: np.ndarray) -> np.ndarray:
-        """Return start configurations from which half a step with v ends where joints slowed by resistances R end.
+        """Return start configurations (n, nq) that make up for damping and friction in the first half step of a plan.
 
-        Plans begin half a step h after q, where joints with the inertia m move with v/(1 + h R/(2 m v)).  If steps do
-        not resolve how a joint stops, half a step with v itself would reverse the motion from plan to plan.
+        From them, half a step with velocity v leads to the positions that slowed joints reach from q. Damping and
+        friction R slow a joint of inertia m in this time, so it moves with v/(1 + h R/(2 m v)) for a step h. If steps
+        do not resolve how a joint stops, half a step with v itself would reverse the motion from plan to plan.
         """
         if not self._options["passive"] or not self.robot.passive_torque(np.ones(self.robot.nv)).any():
             return q

@@ -100,7 +100,7 @@ class _Search:
 
     @cached_property
     def centre(self) -> list[Any]:
-        """Reference configuration, with locked joints as in the initial guess."""
+        """Reference configuration q₀, to which the solution is to be nearest, with locked joints as in the guess."""
         tree, locked_dofs = self.stack.tree, self.stack.locked_dofs
         fixed = {
             n

@@ -38,7 +38,10 @@ WIDE_LENGTH = 5e-3  # [characteristic lengths] the same for tolerances of length
 
 
 def named(task: Any, *fields: str, of: str = "frame") -> None:
-    """Raise TypeError for fields that are not strings."""
+    """Raise TypeError if one of the task's ``fields`` is not a string: a name of a frame or other object.
+
+    ``of`` is the kind of object in the message.
+    """
     for field in fields:
         value = getattr(task, field)
         if not isinstance(value, str):

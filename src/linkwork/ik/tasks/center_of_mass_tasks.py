@@ -187,7 +187,7 @@ def _edges(vertices: Sequence[Any]) -> list[tuple[Any, Any]]:
 
 
 def _inward(a: tuple[Any, Any], b: tuple[Any, Any]) -> tuple[Any, Any]:
-    """Return the unit normal on the left of an edge; near zero for an edge without length."""
+    """Return the unit normal to the left of the edge from a to b; near zero for an edge without length."""
     x, y = b[0] - a[0], b[1] - a[1]
     inverse = 1.0 / sqrt(x * x + y * y + _TINY)
     return -y * inverse, x * inverse

@@ -137,9 +137,9 @@ class _FrameTask(AimedTask):
         return result
 
     def _motion_vectors(self, states: Sequence[TaskKinematics], steps: Sequence[Any]) -> list[list[Vec3]]:
-        """Return the sequences of vectors (rotation, position) whose time differences are the `rates`.
+        """Return the vectors whose time differences are the `rates`: a sequence each for rotation and position.
 
-        Rotations have angular velocities between states, so one vector less than there are states.
+        For the rotation they are angular velocities between states, so one fewer than states.
         """
         raise NotImplementedError
 
@@ -155,7 +155,7 @@ class _FrameTask(AimedTask):
         return [k.between(frame, self.relative_to).pose.point(r) for k in states]
 
     def _axes_of(self, state: TaskKinematics, target: Scalars) -> Rotation | None:
-        """Return the rotation from A's axes to the axes of the rates; None if they are A's."""
+        """Return the rotation from A's axes to the axes of the task's rates; None if these are A's axes."""
         if self.axes in ("frame", "reference", self.relative_to):
             return None
         if self.axes == "target":
@@ -202,7 +202,10 @@ class _FrameTask(AimedTask):
         return self._in_task_axes(state, translation, rates)
 
     def _in_task_axes(self, state: TaskKinematics, e: Vec3, rates: list[Vec3]) -> tuple[list[Any], list[Vec3]]:
-        """Transform an error in A's axes and its rates to the axes of the task."""
+        """Transform an error vector and its Jacobian columns from A's axes to the axes of the task's errors.
+
+        ``e`` is the error and ``rates`` are the columns.
+        """
         if self.axes in ("reference", self.relative_to):
             return [*e], rates
         between = state.between(self.relative_to, self.axes)
