@@ -145,7 +145,7 @@ def test_wrong_files_of_values_are_refused_with_a_remedy(files, linkwork):
         "@run.csv": "expected one row, got 2; select one: @FILE:ROW, -1 for the last",
         "@run.csv:2": "expected a row from -2 to 1, got 2",
         "@run.csv:q": "run.csv has columns, expected @run.csv:ROW",
-        "@column.csv": "expected a column 'shoulder_pan', got 'elbow', 't'",
+        "@column.csv": "also 'shoulder_pan', 'shoulder_lift', 'wrist_1', 'wrist_2', 'wrist_3', got 'elbow', 't'",
         "@ragged.csv": "expected rows of equal length",
         "@cell.csv": "could not convert string to float: 'x'",
         "@object.npz": "cannot read object.npz as .npz",
@@ -153,8 +153,10 @@ def test_wrong_files_of_values_are_refused_with_a_remedy(files, linkwork):
         "@none.json": "--q: cannot read none.json: ",
         "@robot.urdf": "expected @FILE or @FILE:NAME:ROW, FILE a .json, .csv, .npz or .npy, got '@robot.urdf'",
     }.items():
-        command = "jacobian" if word == "@run.csv" else "pose"  # which accepts tables
-        ran = linkwork(command, "arm6", "--frame", "tool", "--q", word)
+        options = ("pose", "arm6", "--frame", "tool", "--q")
+        if word == "@run.csv":  # of which `pose` takes all rows
+            options = ("simulate", "arm6", "--duration", "0.1", "--q")
+        ran = linkwork(*options, word)
         assert ran.code == 2 and text in ran.err and ran.out == "", (word, ran.err)
     ran = linkwork("ik", "arm6", "--frame", "tool", "--pose", "@short.json")
     assert "--pose: expected X Y Z ROLL PITCH YAW, or X Y Z, or a matrix (4, 4), got 2 numbers" in ran.err
@@ -187,6 +189,95 @@ def test_pose_command_prints_the_poses_of_all_configurations_of_a_table(files, l
     (files / "short.csv").write_text("1,2\n3,4\n")
     ran = linkwork("pose", "arm6", "--frame", "tool", "--q", "@short.csv")
     assert ran.code == 2 and "--q: expected 6 coordinates of q, got 2 numbers" in ran.err
+
+
+def test_commands_write_the_results_of_a_table_as_a_table(files, linkwork):
+    robot, q = lw.load("arm6"), np.array([Q, -0.5 * Q, 0.2 * Q])
+    v, a = q[:, ::-1] + 0.1, 0.3 * q - 1.0
+    for name, rows in (("q", q), ("v", v), ("a", a)):
+        np.savetxt(files / f"{name}.csv", rows, delimiter=",")
+
+    def written(command, *options):
+        """Return the table as an array with names, and the arrays of the archive."""
+        for ending in ("csv", "npz"):
+            ran = linkwork(command, "arm6", *options, "--q", "@q.csv", "--output", f"{command}.{ending}")
+            assert ran.code == 0 and f"written to {command}.{ending}" in ran.out, ran
+        text = (files / f"{command}.csv").read_text().splitlines()
+        return text[0].split(","), [line.split(",") for line in text[1:]], np.load(files / f"{command}.npz")
+
+    names, rows, archive = written("pose", "--frame", "tool")
+    X, table = robot.pose(q, "tool"), np.array(rows, dtype=float)
+    np.testing.assert_array_equal(archive["pose"], X)
+    np.testing.assert_allclose(lw.pose(table[:, :3], quaternion_wxyz=table[:, 6:]), X, atol=1e-14)
+    assert names == ["x", "y", "z", "roll", "pitch", "yaw", "qw", "qx", "qy", "qz"]
+
+    names, rows, archive = written("jacobian", "--frame", "tool")
+    J = robot.jacobian(q, "tool")
+    np.testing.assert_array_equal(archive["jacobian"], J)
+    np.testing.assert_array_equal(np.array([row[2:] for row in rows], dtype=float).reshape(3, 6, 6), J)
+    assert names == ["row", "component", *robot.v_names] and [*map(tuple, np.array(rows)[6:8, :2])] == [
+        ("1", "wx"),
+        ("1", "wy"),
+    ]
+
+    names, rows, archive = written("dynamics", "--v", "@v.csv", "--a", "@a.csv")
+    table, expected = np.array(rows, dtype=float), robot.inverse_dynamics(q, v, a)
+    np.testing.assert_array_equal(archive["inverse_dynamics"], expected)
+    np.testing.assert_array_equal(archive["mass_matrix"], robot.mass_matrix(q))
+    columns = [k for k, name in enumerate(names) if name.startswith("inverse_dynamics:")]
+    np.testing.assert_array_equal(table[:, columns], expected)
+    np.testing.assert_array_equal(table[:, names.index("kinetic_energy")], robot.kinetic_energy(q, v))
+
+    names, rows, archive = written("distances")
+    result = robot.distances(q)
+    np.testing.assert_array_equal(np.array(rows, dtype=float), result.distance)
+    assert names == [f"{a}:{b}" for a, b in result.pairs] == [f"{a}:{b}" for a, b in archive["pairs"].tolist()]
+    ran = linkwork("distances", "arm6", "--q", "@q.csv")
+    nearest = result.pairs[int(result.distance[1].argmin())]
+    assert ran.out.splitlines()[5].split() == ["1", *nearest, f"{1e3 * result.distance[1].min():.1f}"]
+
+    one = linkwork("jacobian", "arm6", "--frame", "tool", "--q", "@q.csv:2", "--output", "one.json")
+    assert one.code == 0 and json.loads((files / "one.json").read_text())["jacobian"] == J[2].tolist()
+    again = linkwork("jacobian", "arm6", "--frame", "tool", "--output", "one.json")
+    assert again.code == 2 and "--force" in again.err
+
+
+def test_tables_of_unequal_lengths_and_without_all_coordinates_are_refused(files, linkwork):
+    np.savetxt(files / "q.csv", np.array([Q, Q, Q]), delimiter=",")
+    np.savetxt(files / "v.csv", np.array([Q, Q]), delimiter=",")
+    (files / "few.csv").write_text("elbow,t\n1,0\n2,1\n")
+    pose = ("pose", "arm6", "--frame", "tool", "--q")
+    for words, text in (
+        (("dynamics", "arm6", "--q", "@q.csv", "--v", "@v.csv"), "--v: expected one row, or 3 as the"),
+        (("dynamics", "arm6", "--q", "@q.csv", "--tau", "@v.csv"), "equal numbers of rows, got 3 of --q, 2 of --tau"),
+        (("simulate", "arm6", "--v", "@v.csv", "--duration", "0.1"), "--v: @v.csv: expected one row, got 2"),
+        ((*pose, "@few.csv"), "expected columns of all coordinates, also 'shoulder_pan', 'shoulder_lift'"),
+        ((*pose, "-"), "got '-'; @- reads standard input"),
+    ):
+        ran = linkwork(*words)
+        assert ran.code == 2 and text in ran.err and ran.out == "", ran
+
+
+def test_velocities_of_all_rows_of_a_table_follow_from_the_constraints(files, linkwork):
+    fourbar = lw.load("fourbar")
+    driver = fourbar.v_names[0]
+    motion = fourbar.drive_mechanism({driver: [0.3, 0.7]}, velocity={driver: 2.0})
+    np.savez(files / "run.npz", q=motion.q, v=motion.v)
+    options = ("dynamics", "fourbar", "--q", "@run.npz", "--json", "--actuators", driver, "--a", f"{driver}=0")
+    for v in ("@run.npz", f"{driver}=2"):
+        data = json.loads(linkwork(*options, "--v", v).out)
+        np.testing.assert_allclose(data["v"], motion.v, rtol=0, atol=1e-9)
+        np.testing.assert_allclose(data["inverse_dynamics"], motion.tau, rtol=0, atol=1e-8)
+
+
+def test_a_table_is_read_once(files, linkwork, monkeypatch):
+    np.savetxt(files / "one.csv", Q[None], delimiter=",")
+    (files / "one.json").write_text(json.dumps(Q.tolist()))
+    read, opened = stored_values.read_regular, []
+    monkeypatch.setattr(stored_values, "read_regular", lambda file, budget: opened.append(file) or read(file, budget))
+    for name in ("one.csv", "one.json"):
+        assert linkwork("pose", "arm6", "--frame", "tool", "--q", f"@{name}").code == 0
+    assert opened == ["one.csv", "one.json"]
 
 
 def test_tables_of_configurations_of_mechanisms_close_their_loops(files, linkwork):

@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 import argparse
+import csv
+import json
 import warnings
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
+
+import numpy as np
 
 from linkwork import Robot, load_scene
 from linkwork._util.file_access import kind_of_file, replaced
@@ -17,12 +21,14 @@ from linkwork.collision import SceneSetup
 from linkwork.errors import ModelError, ModelWarning
 
 __all__ = [
+    "DATA",
     "PICTURES",
     "Writers",
     "add_files",
     "add_scene",
     "check_files",
     "check_tools",
+    "data_writers",
     "pictures",
     "scene_setup",
     "setup_of",
@@ -31,6 +37,7 @@ __all__ = [
 ]
 
 PICTURES = (".html", ".glb", ".png", ".mp4")  # pages, models, pictures and films of ``show``
+DATA = (".json", ".csv", ".npz")  # results of one function, by `data_writers`
 _DRAWN = (".png", ".mp4")  # by a browser
 
 Writers = Mapping[str, Callable[[str], Any]]
@@ -52,6 +59,34 @@ def add_files(parser: argparse.ArgumentParser, output: str, plot: str | None = N
     if plot is not None:
         parser.add_argument("--plot", metavar="FILE", help=plot)
     parser.add_argument("--force", action="store_true", help="replace existing files")
+
+
+def data_writers(
+    data: Mapping[str, Any],
+    columns: Sequence[str],
+    rows: Iterable[Iterable[Any]],
+    arrays: Mapping[str, Any] | None = None,
+) -> Writers:
+    """Return writers of results: ``data`` as JSON, a table of ``rows`` with ``columns``, and an archive of arrays.
+
+    The archive (.npz) has ``arrays``, by default the entries of ``data`` that are numbers or lists.
+    """
+
+    def writer(ending: str) -> Callable[[str], None]:
+        def write(file: str) -> None:
+            with replaced(file, text=ending != ".npz") as target:
+                if ending == ".json":
+                    json.dump(data, target, indent=2)
+                elif ending == ".csv":
+                    csv.writer(target).writerows([columns, *rows])
+                else:
+                    kinds = (list, float, np.ndarray)
+                    stored = {name: np.array(x) for name, x in (arrays or data).items() if isinstance(x, kinds)}
+                    np.savez(target, allow_pickle=False, **stored)
+
+        return write
+
+    return {ending: writer(ending) for ending in DATA}
 
 
 def check_files(arguments: argparse.Namespace, endings: Sequence[str]) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import argparse
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -15,7 +15,7 @@ from linkwork.cli.number_texts import is_number
 from linkwork.cli.output import USAGE, CommandError, Terminal, escaped, label, number, table
 from linkwork.cli.parser import NUMERIC
 from linkwork.cli.stored_values import is_file
-from linkwork.cli.values import chosen_values, table_values, units_of
+from linkwork.cli.values import chosen_rows, chosen_values, units_of
 from linkwork.errors import AssemblyError, UnknownNameError
 from linkwork.viewer.start_configuration import start_configuration
 
@@ -27,6 +27,7 @@ __all__ = [
     "configuration_data",
     "configuration_of",
     "configurations_of",
+    "force_of",
     "matrix_lines",
     "named_or_listed",
     "required_q",
@@ -146,15 +147,20 @@ def configurations_of(robot: Robot, arguments: argparse.Namespace, terminal: Ter
     if len(texts) > 1 or not is_file(texts):
         return required_q(robot, arguments, terminal)
     try:
-        rows = table_values("--q", texts[0], start_configuration(robot), robot.q_names, "q")
-        if rows is None:
-            return required_q(robot, arguments, terminal)
+        defaults = start_configuration(robot)
+        if arguments.configuration is not None:
+            defaults = robot.named_configurations[arguments.configuration].q
+        rows, several = chosen_rows("--q", texts, defaults, robot.q_names, "q")
         q = np.array([_with_closed_loops(robot, "--q", x, chosen) for x, chosen in rows])
     except (UnknownNameError, ValueError) as error:
         raise CommandError(USAGE, escaped(str(error))) from error
     for x in q:
         warn_of_limits(robot, x, terminal)
-    return q
+    if several:
+        return q
+    warn_of_open_loops(robot, q[0], terminal)
+    only: np.ndarray = q[0]
+    return only
 
 
 def _with_closed_loops(robot: Robot, option: str, q: np.ndarray, chosen: Sequence[str]) -> np.ndarray:
@@ -184,31 +190,80 @@ def closed_configuration(robot: Robot, option: str, q: np.ndarray) -> np.ndarray
     return np.asarray(result.q)
 
 
-def velocity_of(robot: Robot, q: np.ndarray, option: str, texts: Sequence[str]) -> np.ndarray:
+def velocity_of(robot: Robot, q: np.ndarray, option: str, texts: Sequence[str], *, tables: bool = False) -> np.ndarray:
     """Return a velocity (nv,) from the text of an option: all elements, or NAME=NUMBER for some.
 
-    The constraints of the robot determine the other elements; those that remain free are the smallest ones.  Raises
-    ValueError for velocities that the constraints do not permit, and UnknownNameError.
+    With ``tables``, q may be (n, nq), and @FILE may have several rows; the velocities are (n, nv).  The constraints of
+    the robot determine the other elements; those that remain free are the smallest ones.  Raises ValueError for
+    velocities that the constraints do not permit, and UnknownNameError.
     """
-    rates = robot.constraint_drift(q, **_now(robot)) if robot.constraints else np.zeros(0)
-    return _permitted(robot, q, option, texts, -np.asarray(rates), units_of(robot, "v"))
+
+    def rates(q: np.ndarray, _: int) -> Any:
+        return robot.constraint_drift(q, **_now(robot))
+
+    return _permitted_rows(robot, q, option, texts, rates, units_of(robot, "v"), tables)
 
 
-def acceleration_of(robot: Robot, q: np.ndarray, v: np.ndarray, option: str, texts: Sequence[str]) -> np.ndarray:
-    """Return an acceleration (nv,) as `velocity_of` returns a velocity, at the velocity v (nv,)."""
-    bias = robot.constraint_bias(q, v, **_now(robot)) if robot.constraints else np.zeros(0)
-    return _permitted(robot, q, option, texts, -np.asarray(bias), {})
+def acceleration_of(
+    robot: Robot, q: np.ndarray, v: np.ndarray, option: str, texts: Sequence[str], *, tables: bool = False
+) -> np.ndarray:
+    """Return an acceleration (nv,) as `velocity_of` returns a velocity, at the velocity v (nv,), or v (n, nv)."""
+
+    def bias(q: np.ndarray, k: int) -> Any:
+        return robot.constraint_bias(q, _row(v, k), **_now(robot))
+
+    return _permitted_rows(robot, q, option, texts, bias, {}, tables)
+
+
+def force_of(robot: Robot, option: str, texts: Sequence[str]) -> np.ndarray:
+    """Return joint forces (nv,) from the text of an option, or (n, nv) from a table.
+
+    Raises ValueError and UnknownNameError.
+    """
+    rows, several = chosen_rows(option, texts, np.zeros(robot.nv), robot.v_names, "v")
+    return np.array([x for x, _ in rows]) if several else rows[0][0]
+
+
+def _permitted_rows(
+    robot: Robot,
+    q: np.ndarray,
+    option: str,
+    texts: Sequence[str],
+    bias: Callable[[np.ndarray, int], Any],
+    units: Mapping[str, str],
+    tables: bool,
+) -> np.ndarray:
+    """Return the vectors of an option's text that the constraints permit: G x = −bias(q_k, k) in row k."""
+    zero = np.zeros(robot.nv)
+    if tables:
+        rows, several = chosen_rows(option, texts, zero, robot.v_names, "v", units)
+    else:
+        rows, several = [chosen_values(option, texts, zero, robot.v_names, "v", units)], False
+    counts = {n for n in (len(rows), len(np.atleast_2d(q))) if n > 1}
+    if len(counts) > 1:
+        raise ValueError(f"{option}: expected one row, or {len(q)} as the configurations have, got {len(rows)}")
+    if not robot.constraints:
+        return np.array([x for x, _ in rows]) if several else rows[0][0]
+    result = []
+    for k in range(max(counts, default=1)):
+        x, chosen = rows[k if len(rows) > 1 else 0]
+        at = _row(q, k)
+        result.append(_permitted(robot, at, option, np.array(x), chosen, -np.asarray(bias(at, k))))
+    return np.array(result) if several or q.ndim == 2 else result[0]
+
+
+def _row(x: np.ndarray, k: int) -> np.ndarray:
+    """Return row k of a table (n, ...), or the only row, or a vector itself."""
+    row: np.ndarray = x if x.ndim == 1 else x[k if len(x) > 1 else 0]
+    return row
 
 
 def _permitted(
-    robot: Robot, q: np.ndarray, option: str, texts: Sequence[str], c: np.ndarray, units: Mapping[str, str]
+    robot: Robot, q: np.ndarray, option: str, x: np.ndarray, chosen: Sequence[str], c: np.ndarray
 ) -> np.ndarray:
-    """Return x (nv,) with G x = c and the elements of an option's text, with the smallest other elements."""
-    x, chosen = chosen_values(option, texts, np.zeros(robot.nv), robot.v_names, "v", units)
-    if not robot.constraints:
-        return x
+    """Return x (nv,) with G x = c; ``chosen`` elements keep their values, and the others are the smallest ones."""
     G = np.asarray(robot.constraint_jacobian(q, **_now(robot)))
-    free = ~np.isin(robot.v_names, chosen if texts else ())
+    free = ~np.isin(robot.v_names, chosen)
     is_whole, missing = not free.any(), c - G @ x
     columns = G if is_whole else G[:, free]
     change = np.linalg.lstsq(columns, missing, rcond=_DEPENDENT)[0]
@@ -252,7 +307,9 @@ def _error(robot: Robot, q: np.ndarray) -> float:
 def configuration_data(robot: Robot, q: np.ndarray, **more: Any) -> dict[str, Any]:
     """Return results at one configuration for JSON; arrays become lists."""
     data = {"linkwork": __version__, "robot": robot.name, "q_names": list(robot.q_names), "q": q, **more}
-    return {key: value.tolist() if isinstance(value, np.ndarray) else value for key, value in data.items()}
+    return {
+        key: value.tolist() if isinstance(value, (np.ndarray, np.generic)) else value for key, value in data.items()
+    }
 
 
 def matrix_lines(title: str, rows: Sequence[str], columns: Sequence[str], values: np.ndarray) -> list[str]:

@@ -16,6 +16,7 @@ from typing import Any
 
 import numpy as np
 
+from linkwork._util.messages import first_of
 from linkwork.cli.number_texts import number_of
 from linkwork.cli.output import USAGE, CommandError, escaped
 from linkwork.errors import ModelError
@@ -29,6 +30,7 @@ _STORED = re.compile(
     r"@(?P<file>-|.*?\.(?P<kind>json|csv|txt|npz|npy))(:(?P<key>[A-Za-z_][\w.]*))?(:(?P<row>[-+]?\d+))?", re.IGNORECASE
 )
 STORED_SUFFIXES = (".json", ".csv", ".txt", ".npz", ".npy")
+_ROWS = "rows of numbers"
 _SEPARATOR = re.compile(r"\s*[,;\s]\s*")
 
 
@@ -45,26 +47,40 @@ def stored_values(
     ``keys`` are the names of the array, the likeliest first.  Values are by coordinate if the file states ``names``.
     Raises ValueError, and CommandError for a file that cannot be read.
     """
+    return _one(option, word, keys, names, *_selected(option, word, keys, names))
+
+
+def stored_rows(
+    option: str, word: str, keys: Sequence[str] | Mapping[str, Any], names: Sequence[str]
+) -> tuple[list[np.ndarray | dict[str, float]], bool]:
+    """Return the values of all rows as `stored_values` returns those of one, and True for a table.
+
+    A vector, values by name and a selected row are no table.
+    """
     content, stated, row = _selected(option, word, keys, names)
+    if row is None and isinstance(content, _Table):
+        return [content.row(option, word, [*keys][-1], names, k) for k in range(len(content.rows))], True
+    is_array = row is None and isinstance(content, np.ndarray) and content.ndim == 2
+    if is_array and (content.shape[1] > 1 or len(names) == 1):
+        return [_finite(option, word, values, names, stated) for values in content], True
+    return [_one(option, word, keys, names, content, stated, row)], False
+
+
+def _one(
+    option: str,
+    word: str,
+    keys: Sequence[str] | Mapping[str, Any],
+    names: Sequence[str],
+    content: Any,
+    stated: Any,
+    row: int | None,
+) -> np.ndarray | dict[str, float]:
+    """Return the values of one row of a file's content."""
     if isinstance(content, _Table):
         return content.row(option, word, [*keys][-1], names, row)
     if isinstance(content, dict):
         return content
     return _finite(option, word, _one_row(option, word, content, row, matrix=not names), names, stated)
-
-
-def stored_rows(
-    option: str, word: str, keys: Sequence[str] | Mapping[str, Any], names: Sequence[str]
-) -> list[np.ndarray | dict[str, float]] | None:
-    """Return the values of all rows as `stored_values` returns those of one; None for one row, or a selected one."""
-    content, stated, row = _selected(option, word, keys, names)
-    if row is not None or isinstance(content, dict):
-        return None
-    if isinstance(content, _Table):
-        return [content.row(option, word, [*keys][-1], names, k) for k in range(len(content.rows))]
-    if content.ndim != 2 or content.shape[1] == 1 != len(names):
-        return None
-    return [_finite(option, word, values, names, stated) for values in content]
 
 
 def _selected(
@@ -118,11 +134,12 @@ class _Table:
     def row(self, option: str, word: str, symbol: str, names: Sequence[str], row: int | None) -> dict[str, float]:
         """Return the numbers of one row by coordinate; columns are named by it, or as "q:elbow".  Raises ValueError."""
         columns = {name: next((x for x in (f"{symbol}:{name}", name) if x in self.header), None) for name in names}
-        missing = next((name for name, column in columns.items() if column is None), None)
-        if missing is not None or not names:
-            expected = f"a column {missing!r}" if names else "rows of numbers"
+        missing = [name for name, column in columns.items() if column is None]
+        if missing or not names:
+            expected = f"columns of all coordinates, also {first_of([*map(repr, missing)], 8)}"
             got = ", ".join(map(repr, self.header[:8]))
-            raise ValueError(f"{option}: {word}: expected {expected}, got {got}{' ...' * (len(self.header) > 8)}")
+            got += " ..." * (len(self.header) > 8)
+            raise ValueError(f"{option}: {word}: expected {expected if names else _ROWS}, got {got}")
         cells = self.rows[_row_index(option, word, len(self.rows), row)]
         return {
             name: number_of(f"{option}: {word}: {name}", cells[self.header.index(column)])

@@ -22,6 +22,7 @@ from linkwork.errors import UnknownNameError
 
 __all__ = [
     "add_limits",
+    "chosen_rows",
     "chosen_values",
     "from_zero",
     "limits_of",
@@ -30,7 +31,6 @@ __all__ = [
     "pose_of",
     "position_of",
     "positive",
-    "table_values",
     "units_of",
 ]
 
@@ -220,6 +220,7 @@ def chosen_values(
         raise ValueError(f"{option}: expected numbers or NAME=NUMBER, got both")
     for word in (word for word in words if not is_number(word)):
         hint = f"; @{word} reads a file" if Path(word).suffix.lower() in STORED_SUFFIXES else ""
+        hint = "; @- reads standard input" if word == "-" else hint
         raise ValueError(f"{option}: {not_a_number('numbers or NAME=NUMBER', word)}{hint}")
     if len(words) != len(names):
         few = f" ({', '.join(names)})" if 0 < len(names) <= _FEW else ""
@@ -229,13 +230,23 @@ def chosen_values(
     return np.array([number_of(f"{option}: {name}", word, unit(name, "")) for word, name in pairs]), chosen
 
 
-def table_values(
-    option: str, word: str, defaults: np.ndarray, names: Sequence[str], symbol: str
-) -> list[tuple[np.ndarray, tuple[str, ...]]] | None:
-    """Return the vectors of all rows of @FILE as `chosen_values` returns one; None for one row, or a selected one."""
+def chosen_rows(
+    option: str,
+    texts: Sequence[str],
+    defaults: np.ndarray,
+    names: Sequence[str],
+    symbol: str,
+    units: Mapping[str, str] | None = None,
+) -> tuple[list[tuple[np.ndarray, tuple[str, ...]]], bool]:
+    """Return the vectors of all rows of a table @FILE as `chosen_values` returns one, and True.
+
+    Other texts are those of one vector: it is the only row, and the second value is False.
+    """
+    if len(texts) != 1 or not is_file(texts):
+        return [chosen_values(option, texts, defaults, names, symbol, units)], False
     key = option.removeprefix("--").replace("-", "_")
-    rows = stored_rows(option, word, dict.fromkeys((key, symbol)), names)
-    return None if rows is None else [_coordinates(option, row, defaults, names, symbol) for row in rows]
+    rows, several = stored_rows(option, texts[0], dict.fromkeys((key, symbol)), names)
+    return [_coordinates(option, row, defaults, names, symbol) for row in rows], several
 
 
 def _coordinates(

@@ -1,7 +1,7 @@
 """`linkwork distances`: distances of a robot's collision shapes from each other and from a scene.
 
-Configurations are drawn at random within limits, or the options select one.  A pair that "always" or "never" touches
-does so in these configurations; others are not examined.
+Configurations are drawn at random within limits, or the options select one or the rows of a table.  A pair that
+"always" or "never" touches does so in these configurations; others are not examined.
 """
 
 from __future__ import annotations
@@ -16,9 +16,18 @@ import numpy as np
 from linkwork import Robot, Scene, __version__
 from linkwork._util.progress import ProgressBar
 from linkwork.cli.arguments import BAD_MODEL, CommandError, add_json, add_meshes, add_robot, robot_of, with_meshes
-from linkwork.cli.files import add_scene, scene_setup
+from linkwork.cli.files import (
+    DATA,
+    add_files,
+    add_scene,
+    check_files,
+    data_writers,
+    scene_setup,
+    write_files,
+    written_lines,
+)
 from linkwork.cli.output import Terminal, escaped, label, quantity, table
-from linkwork.cli.states import add_configuration, configuration_data, required_q
+from linkwork.cli.states import add_configuration, configuration_data, configurations_of
 from linkwork.cli.values import from_zero, positive
 
 __all__ = ["add_arguments", "run"]
@@ -37,6 +46,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--samples", metavar="N", type=positive, default=10_000, help="number of samples (default: 10000)"
     )
     parser.add_argument("--seed", metavar="N", type=from_zero, default=0, help="seed of random numbers (default: 0)")
+    add_files(parser, "write the distances: a row for each configuration of --q, or each pair (.csv, .json, .npz)")
     add_json(parser)
 
 
@@ -53,35 +63,55 @@ class Clearances:
 
 
 def run(arguments: argparse.Namespace, terminal: Terminal) -> int:
+    check_files(arguments, DATA)
     robot = with_meshes(robot_of(arguments, terminal), arguments)
     setup, scene = scene_setup(arguments, robot, terminal), None
     if setup is not None:
         robot, scene = setup.robot, setup.scene
     try:
         if arguments.q is not None or arguments.configuration is not None:
-            return _at_one_configuration(robot, scene, arguments, terminal)
+            return _at_configurations(robot, scene, arguments, terminal)
         result = _clearances(robot, scene, arguments, terminal)
     except (TypeError, ValueError) as error:  # no shapes, or shapes without distances
         raise CommandError(BAD_MODEL, escaped(str(error))) from error
+    data = _data(robot, result, arguments)
+    rows = [[*pair.values()] for pair in data["pairs"]]
+    columns = ("a", "b", *_NAMES, "touching")
+    arrays = {name: [row[k] for row in rows] for k, name in enumerate(columns)}
+    write_files(arguments, data_writers(data, columns, rows, arrays))
     if arguments.json:
-        terminal.out.json(_data(robot, result, arguments))
+        terminal.out.json(data | {"output": arguments.output})
     else:
-        terminal.out.lines(_text(robot, result, arguments))
+        terminal.out.lines([*_text(robot, result, arguments), *written_lines(arguments)])
     return 0
 
 
-def _at_one_configuration(robot: Robot, scene: Scene | None, arguments: argparse.Namespace, terminal: Terminal) -> int:
-    """Print the distance of each pair at the configuration of the options, in increasing order."""
-    q = required_q(robot, arguments, terminal)
+def _at_configurations(robot: Robot, scene: Scene | None, arguments: argparse.Namespace, terminal: Terminal) -> int:
+    """Print the distance of each pair at one configuration, in increasing order, or the nearest pair of each row."""
+    q = configurations_of(robot, arguments, terminal)
     result = robot.distances(q, scene)
-    pairs = sorted(zip(result.distance.tolist(), result.pairs, strict=True))
+    d = np.atleast_2d(result.distance)
+    order = np.argsort(d.min(axis=0), kind="stable")
+    stated = d[0].tolist() if q.ndim == 1 else d.T.tolist()
+    listed = [{"a": result.pairs[k][0], "b": result.pairs[k][1], "distance": stated[k]} for k in order]
+    data = configuration_data(robot, q, scene=arguments.scene, pairs=listed)
+    names = [f"{a}:{b}" for a, b in result.pairs]
+    arrays = {"q": q, "q_names": [*robot.q_names], "pairs": [*result.pairs], "distance": result.distance}
+    write_files(arguments, data_writers(data, names, d.tolist(), arrays))
     if arguments.json:
-        listed = [{"a": a, "b": b, "distance": d} for d, (a, b) in pairs]
-        terminal.out.json(configuration_data(robot, q, scene=arguments.scene, pairs=listed))
+        terminal.out.json(data | {"output": arguments.output})
         return 0
-    rows = [[escaped(a), escaped(b), f"{1e3 * d:.1f}"] for d, (a, b) in pairs]
-    title = f"{label(robot.name)}: {quantity(len(pairs), 'pair')} at one configuration"
-    terminal.out.lines([title, "", *table(["a", "b", "distance [mm]"], rows, left=(0, 1))])
+    count = quantity(len(names), "pair")
+    if q.ndim == 1:
+        title = f"{label(robot.name)}: {count} at one configuration"
+        head, rows = [], [[*map(escaped, result.pairs[k]), f"{1e3 * d[0, k]:.1f}"] for k in order]
+    else:
+        title = f"{label(robot.name)}: the nearest of {count} at {quantity(len(d), 'configuration')}"
+        nearest = enumerate(d.argmin(axis=1).tolist())
+        head, rows = ["row"], [[str(k), *map(escaped, result.pairs[j]), f"{1e3 * d[k, j]:.1f}"] for k, j in nearest]
+    left = (len(head), len(head) + 1)
+    lines = [title, "", *table([*head, "a", "b", "distance [mm]"], rows, left=left)]
+    terminal.out.lines([*lines, *written_lines(arguments)])
     return 0
 
 

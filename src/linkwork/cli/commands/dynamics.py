@@ -1,4 +1,7 @@
-"""`linkwork dynamics`: print the terms of the equation of motion at one state, and forces or accelerations."""
+"""`linkwork dynamics`: print the terms of the equation of motion, and forces or accelerations.
+
+They are those of one state, or of all rows of tables.
+"""
 
 from __future__ import annotations
 
@@ -7,17 +10,18 @@ import argparse
 import numpy as np
 
 from linkwork.cli.arguments import BAD_MODEL, USAGE, CommandError, add_json, add_robot, robot_of
-from linkwork.cli.output import Terminal, escaped, label, number
+from linkwork.cli.files import DATA, add_files, check_files, data_writers, write_files, written_lines
+from linkwork.cli.output import Terminal, columns_of, escaped, folded, label, number, quantity
 from linkwork.cli.parser import NUMERIC
 from linkwork.cli.states import (
     acceleration_of,
     add_configuration,
     configuration_data,
+    configurations_of,
+    force_of,
     matrix_lines,
-    required_q,
     velocity_of,
 )
-from linkwork.cli.values import named_values
 from linkwork.errors import UnknownNameError
 
 __all__ = ["add_arguments", "run"]
@@ -43,16 +47,19 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--passive", action="store_true", help="include armature, damping, friction and springs of joints"
     )
+    add_files(parser, "write the terms: a row for each state (.csv), or all results with mass matrices (.json, .npz)")
     add_json(parser)
 
 
 def run(arguments: argparse.Namespace, terminal: Terminal) -> int:
+    check_files(arguments, DATA)
     robot = robot_of(arguments, terminal)
-    q = required_q(robot, arguments, terminal)
+    q = configurations_of(robot, arguments, terminal)
     try:
-        v = velocity_of(robot, q, "--v", arguments.v or [])
-        a = acceleration_of(robot, q, v, "--a", arguments.a or [])
-        tau = named_values("--tau", arguments.tau or [], np.zeros(robot.nv), robot.v_names, "v")
+        v = velocity_of(robot, q, "--v", arguments.v or [], tables=True)
+        a = acceleration_of(robot, q, v, "--a", arguments.a or [], tables=True)
+        tau = force_of(robot, "--tau", arguments.tau or [])
+        batch = _batch(q=q, v=v, a=a, tau=tau)
         if arguments.actuators and not robot.constraints:
             raise ValueError("--actuators: expected a robot with loops or other constraints")
     except (UnknownNameError, ValueError) as error:
@@ -75,24 +82,34 @@ def run(arguments: argparse.Namespace, terminal: Terminal) -> int:
                 columns[name], reactions[f"{name}_constraint_forces"] = result[:2]
             else:
                 columns[name] = getattr(robot, name)(q, v, value, passive=passive)
-        energies = {
-            "kinetic_energy": float(robot.kinetic_energy(q, v)),
-            "potential_energy": float(robot.potential_energy(q)),
-        }
+        energies = {"kinetic_energy": robot.kinetic_energy(q, v), "potential_energy": robot.potential_energy(q)}
         center = robot.center_of_mass(q)
     except (TypeError, ValueError) as error:  # inertias that were ignored, unsupported constraints
         raise CommandError(BAD_MODEL, escaped(str(error))) from error
     rows = [row for constraint in robot.constraints for row in constraint.component_names]
+    names = {"v_names": list(robot.v_names), "v": v}
+    if reactions:
+        names["constraint_names"] = rows
+    more = {"mass_matrix": matrix, **columns, **reactions, **energies, "center_of_mass": center}
+    data = configuration_data(robot, q, **names, passive=passive, **more)
+    parts = {f"{name}:{at}": x[..., k] for name, x in columns.items() for k, at in enumerate(robot.v_names)}
+    parts |= {f"{name}:{at}": x[..., k] for name, x in reactions.items() for k, at in enumerate(rows)}
+    parts |= energies | {f"center_of_mass:{axis}": center[..., k] for k, axis in enumerate("xyz")}
+    cells = np.stack([np.broadcast_to(x, batch).ravel() for x in parts.values()], axis=1) + 0.0
+    write_files(arguments, data_writers(data, [*parts], cells.tolist()))
     if arguments.json:
-        names = {"v_names": list(robot.v_names), "v": v}
-        if reactions:
-            names["constraint_names"] = rows
-        more = {"mass_matrix": matrix, **columns, **reactions, **energies, "center_of_mass": center}
-        terminal.out.json(configuration_data(robot, q, **names, passive=passive, **more))
+        terminal.out.json(data | {"output": arguments.output})
         return 0
-    lines = [f"{label(robot.name)}: dynamics at one state, in SI units"]
+    lines = [f"{label(robot.name)}: dynamics at {quantity(len(cells), 'state') if batch else 'one state'}, in SI units"]
     if constrained:
         lines += ["mass matrix, bias and gravity are those of the tree, without its constraints"]
+    if batch:
+        titles = [f"{name.replace('_', ' ')}{colon}{at}" for name, colon, at in (x.partition(":") for x in parts)]
+        shown = [[str(k), *map(number, values)] for k, values in enumerate(cells.tolist())]
+        header = ["row", *map(label, titles)]
+        lines += ["", *folded(header, shown, columns_of(terminal.out), left=()), *written_lines(arguments)]
+        terminal.out.lines(lines)
+        return 0
     lines += matrix_lines("mass matrix", robot.v_names, robot.v_names, matrix)
     lines += matrix_lines(
         "", robot.v_names, [name.replace("_", " ") for name in columns], np.array([*columns.values()]).T
@@ -100,6 +117,16 @@ def run(arguments: argparse.Namespace, terminal: Terminal) -> int:
     if reactions:
         titles = [name.removesuffix("_constraint_forces").replace("_", " ") for name in reactions]
         lines += matrix_lines("constraint forces", rows, titles, np.array([*reactions.values()]).T)
-    lines += ["", *(f"{name.replace('_', ' ')}: {number(x)} J" for name, x in energies.items())]
-    terminal.out.lines([*lines, f"centre of mass: {' '.join(number(x + 0.0) for x in center)} m"])
+    lines += ["", *(f"{name.replace('_', ' ')}: {number(float(x))} J" for name, x in energies.items())]
+    lines += [f"centre of mass: {' '.join(number(x + 0.0) for x in center)} m", *written_lines(arguments)]
+    terminal.out.lines(lines)
     return 0
+
+
+def _batch(**vectors: np.ndarray) -> tuple[int, ...]:
+    """Return the number of states (n,) of vectors (..., n) or tables, () for one state.  Raises ValueError."""
+    counts = {name: len(x) for name, x in vectors.items() if x.ndim == 2}
+    if len({n for n in counts.values() if n > 1}) > 1:
+        stated = ", ".join(f"{n} of --{name}" for name, n in counts.items())
+        raise ValueError(f"expected tables with equal numbers of rows, got {stated}")
+    return (max(counts.values()),) if counts else ()

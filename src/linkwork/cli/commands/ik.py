@@ -3,16 +3,12 @@
 from __future__ import annotations
 
 import argparse
-import csv
-import json
-from functools import partial
 from typing import Any
 
 import numpy as np
 
-from linkwork._util.file_access import replaced
 from linkwork.cli.arguments import BAD_MODEL, FAILED, USAGE, CommandError, add_json, add_robot, robot_of
-from linkwork.cli.files import add_files, check_files, pictures, write_files, written_lines
+from linkwork.cli.files import DATA, add_files, check_files, data_writers, pictures, write_files, written_lines
 from linkwork.cli.output import Terminal, escaped, label, number, table
 from linkwork.cli.parser import NUMERIC
 from linkwork.cli.states import add_frames, configuration_data, configuration_of
@@ -29,7 +25,7 @@ from linkwork.viewer.start_configuration import start_configuration
 
 __all__ = ["add_arguments", "run"]
 
-_DATA, _SHOWN = (".json", ".csv", ".npz"), (".html", ".glb", ".png")
+_SHOWN = (".html", ".glb", ".png")
 _TOLERANCES = {"position": "m", "orientation": "rad"}
 
 
@@ -70,7 +66,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace, terminal: Terminal) -> int:
     robot = robot_of(arguments, terminal)
-    check_files(arguments, (*_DATA, *_SHOWN))
+    check_files(arguments, (*DATA, *_SHOWN))
     names = ("position_tolerance", "orientation_tolerance", "max_iterations", "time_limit")
     options: dict[str, Any] = {name: getattr(arguments, name) for name in names if getattr(arguments, name) is not None}
     try:
@@ -91,7 +87,7 @@ def run(arguments: argparse.Namespace, terminal: Terminal) -> int:
     counts = {"iterations": int(result.iterations), "restarts": int(result.restarts)}
     about |= {"success": bool(result.success), "message": str(result)}
     data = configuration_data(robot, np.asarray(result.q), **about, errors=errors, **counts)
-    writers = {ending: partial(_write, data, ending) for ending in _DATA}
+    writers = data_writers(data, data["q_names"], [data["q"]])
     written = write_files(arguments, {**writers, **pictures(result.show, _SHOWN)})
     if arguments.json:
         terminal.out.json(data | {"output": arguments.output})
@@ -102,18 +98,6 @@ def run(arguments: argparse.Namespace, terminal: Terminal) -> int:
         lines += [f"as an option: --q {q}", *(() if result.success else ["", escaped(str(result))])]
         terminal.out.lines([*lines, *written_lines(arguments, written)])
     return 0 if result.success else FAILED
-
-
-def _write(data: dict[str, Any], ending: str, file: str) -> None:
-    """Write the result as a JSON document, or q with the names of its coordinates as a table or arrays."""
-    names, q = data["q_names"], data["q"]
-    with replaced(file, text=ending != ".npz") as target:
-        if ending == ".json":
-            json.dump(data, target, indent=2)
-        elif ending == ".csv":
-            csv.writer(target).writerows([names, q])
-        else:
-            np.savez(target, q=np.array(q), q_names=np.array(names))
 
 
 def _target(arguments: argparse.Namespace) -> np.ndarray:
