@@ -230,8 +230,10 @@ def kind_text(kind: Any) -> str:
     if origin is typing.Literal:
         return f"one of {', '.join(map(repr, parts))}"
     if origin in (collections.abc.Iterable, collections.abc.Sequence, tuple, list):
-        inner = [kind_text(part) for part in parts if part is not Ellipsis]
-        return f"a sequence ({', '.join(dict.fromkeys(inner))}{', ...' if Ellipsis in parts else ''})"
+        inner = [*dict.fromkeys(kind_text(part) for part in parts if part is not Ellipsis)]
+        if inner == ["a string"]:
+            return "a sequence of strings, such as ['a', 'b']"
+        return f"a sequence ({', '.join(inner)}{', ...' if Ellipsis in parts else ''})"
     if origin is collections.abc.Callable:
         return "a function"
     if origin in (collections.abc.Mapping, dict):

@@ -65,6 +65,8 @@ def unknown_option_error(
     twice = [k for k, p in enumerate(itertools.islice(by_position, len(arguments))) if p.name in named]
     if twice and isinstance(error, TypeError):
         name, value = passed[twice[0]], arguments[twice[0]]
+        if name in ("self", "cls"):
+            return _no_option(caller, name, free)
         remedy = "; pass its items by name: **dict" if isinstance(value, Mapping) else ""
         return TypeError(
             f"{caller}: {name}: expected one value, got {shown(value)} and {name}={shown(named[name])}{remedy}"
@@ -76,18 +78,19 @@ def unknown_option_error(
     is_short = missing and not unknown and len(arguments) <= len(positional)
     if is_short and isinstance(error, TypeError):
         return _without_arguments(caller, missing, arguments)
-    if inspect.Parameter.VAR_KEYWORD in kinds:
+    is_surplus = len(arguments) > len(positional) and inspect.Parameter.VAR_POSITIONAL not in kinds
+    if inspect.Parameter.VAR_KEYWORD in kinds and not is_surplus:
         return _forwarded(caller, free, unknown, error)
     if not isinstance(error, TypeError):
         return None
-    if unknown:
+    if unknown and not (is_surplus and inspect.Parameter.VAR_KEYWORD in kinds):
         joints = getattr(arguments[0], "joints", ()) if arguments else ()
         if free and isinstance(joints, tuple) and any(getattr(joint, "name", "") == unknown[0] for joint in joints):
             value, owner = shown(named[unknown[0]]), next(x for x in by_name if x not in ("self", "cls"))
             remedy = f"values of joints are in a dict, such as {owner}={{{unknown[0]!r}: {value}}}"
             return TypeError(f"{caller}: no option named {unknown[0]!r}; {remedy}")
         return _no_option(caller, unknown[0], free)
-    if len(arguments) <= len(positional) or inspect.Parameter.VAR_POSITIONAL in kinds:
+    if not is_surplus:
         return None
     implied = 1 if positional and positional[0].name in ("self", "cls") else 0
     options = [name for name, p in parameters.items() if p.kind is p.KEYWORD_ONLY and name not in named]
@@ -105,7 +108,7 @@ def _without_arguments(caller: str, missing: list[str], arguments: tuple[Any, ..
     """Return the error for a call without required arguments, with the frames of the robot if a frame is missing."""
     remedies = MISSING_REMEDIES.get(caller.rpartition(".")[2], {})
     remedy = next((remedies[name] for name in missing if name in remedies), "")
-    frames = getattr(arguments[0], "frames", None) if arguments and "frame" in missing else None
+    frames = getattr(arguments[0], "frames", None) if arguments and {"frame", "at"} & {*missing} else None
     if frames:
         remedy = f"{remedy and f'{remedy}; '}the robot's frames are {listed([*frames])}"
     values = "a value" if len(missing) == 1 else "values"
