@@ -118,6 +118,34 @@ def test_check_reads_mesh_files_relative_to_the_robots_file(linkwork, urdf, tmp_
     assert linkwork("check", file, "--meshes", str(tmp_path / "nosuch")).code == 3
 
 
+def test_check_fails_for_named_codes_and_leaves_out_ignored_ones(linkwork, urdf):
+    mesh = '<visual><geometry><mesh filename="package://nowhere/up.stl"/></geometry></visual>'
+    joint = '<joint name="j" type="revolute"><parent link="base"/><child link="a"/><axis xyz="0 0 1"/></joint>'
+    mass = '<inertial><mass value="1"/><inertia ixx="0.01" ixy="0" ixz="0" iyy="0.02" iyz="0" izz="0.015"/></inertial>'
+    file = urdf(f'<robot name="ci"><link name="base">{mesh}</link><link name="a">{mass}</link>{joint}</robot>')
+
+    def codes(*options):
+        data = json.loads(linkwork("check", file, "--json", *options).out)
+        return {x["code"] for x in data["model"]["findings"]}, {x["code"] for x in data["repairs"]}
+
+    assert {"MESH_MISSING", "LIMIT_MISSING"} <= codes()[0] & codes()[1]
+    assert not {"MESH_MISSING", "LIMIT_MISSING"} & set.union(*codes("--ignore", "MESH_MISSING,LIMIT_MISSING"))
+    for code, options in (
+        (0, ()),
+        (1, ("--fail-on", "MESH_MISSING")),
+        (1, ("--fail-on", "DENSITY", "MESH_MISSING")),
+        (0, ("--fail-on", "DENSITY")),
+        (0, ("--fail-on", "MESH_MISSING", "--ignore", "MESH_MISSING")),
+        (1, ("--fail-on-warning",)),
+        (0, ("--fail-on-warning", "--ignore", "LIMIT_MISSING")),
+    ):
+        assert linkwork("check", *options, file).code == code, options
+    ran = linkwork("check", file, "--fail-on", "mesh_missing")
+    assert ran.code != 0 and "mesh_missing" in ran.err, ran
+    ran = linkwork("check", file, "--fail-on=Mesh")
+    assert ran.code == 2 and "--fail-on: expected codes such as MESH_MISSING, got 'Mesh'" in ran.err
+
+
 def test_check_fails_for_warnings_by_an_option_and_prints_none_when_quiet(linkwork, urdf):
     odd = """<robot name="odd"><link name="base"/><link name="a"><inertial><mass value="1"/>
       <inertia ixx="1" ixy="0" ixz="0" iyy="1" iyz="0" izz="3"/></inertial></link><foo/>

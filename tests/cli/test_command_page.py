@@ -60,6 +60,14 @@ linkwork simulate robot.urdf --q @run.npz:q:-1 --v @run.npz:v:-1
 linkwork ik robot.urdf --frame hand --position 0.4 0.1 0.3 --json | linkwork jacobian robot.urdf --frame hand --q @-
 ```
 
+Some commands take tables: files with a row for each configuration or state. `pose`, `jacobian`, `dynamics` and
+`distances` compute all rows, and `--output` writes a table (`.csv`) or arrays (`.npz`):
+
+```bash
+linkwork pose robot.urdf --frame hand --q @rows.csv --output poses.csv
+linkwork dynamics robot.urdf --q @run.npz --v @run.npz --a @a.csv --output torques.csv
+```
+
 `--output` writes a file in the format of its ending: tables (`.csv`), arrays (`.npz`), messages of ROS (`.yaml`,
 `.json`), pages (`.html`), models (`.glb`), and pictures and films (`.png`, `.mp4`, extra `pictures`). `view --motion`
 and `view --map` show files that other commands wrote; `view --motion path.csv --png path.png` draws the whole motion.
@@ -70,10 +78,12 @@ coordinates and named configurations. Xacro files are not expanded, so their nam
 `eval "$(linkwork completion bash)"` into `~/.bashrc`. For zsh, put `eval "$(linkwork completion zsh)"` into `~/.zshrc`,
 after `compinit`. For fish, store the script as `~/.config/fish/completions/linkwork.fish`.
 
-A script can select findings of `check` by their codes, also notes such as `MESH_MISSING`. This example uses jq:
+In continuous integration, `check` fails (exit code 1) for errors. With `--fail-on-warning` it also fails for warnings,
+and with `--fail-on CODE ...` for findings with these codes, also notes such as `MESH_MISSING`. `--ignore CODE ...`
+leaves out known findings. The [codes](robot_files.md#codes) are in the output.
 
 ```bash
-linkwork check robot.urdf --json | jq -e 'all(.model.findings[]; .code != "MESH_MISSING")'
+linkwork check robots/*.urdf --fail-on-warning --fail-on MESH_MISSING --ignore LIMIT_MISSING
 ```
 
 """

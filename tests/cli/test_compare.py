@@ -25,6 +25,7 @@ def test_compare_exits_with_code_0_for_equal_robots_and_1_for_different_robots(l
     assert ["mass", "[kg]", "hand", "2", "2.002", "0.002", "0.001"] in lines
     assert linkwork("compare", a, b, "--tolerance", "0.01").code == 0
     assert linkwork("compare", a, b, "--ignore", "inertias", "dynamics").code == 0
+    assert linkwork("compare", "--ignore", "inertias,dynamics", a, b).code == 0
     data = json.loads(linkwork("compare", a, b, "--json", "--samples", "2").out)
     assert data["same"] is False and data["linkwork"] == lw.__version__
     (comparison,) = data["comparisons"]

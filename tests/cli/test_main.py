@@ -194,7 +194,9 @@ class TestUsage:
                 option, robots = action.option_strings[0], {name: f"2{name}.urdf" for name in files}
                 form = action.type
                 values = words.get(option, ["a", "b"])
-                if option not in words and isinstance(form, WordForm):
+                if command == "check" and option in ("--fail-on", "--ignore"):
+                    values = ["MESH_MISSING", "DENSITY"]
+                elif option not in words and isinstance(form, WordForm):
                     values = [*["tool"] * form.free, "0.1,", "-2e-3"]
                 fixed = [f"{name}=tool" for name in required if name != option]
                 groups = [[x.option_strings[0] for x in g._group_actions] for g in parser._mutually_exclusive_groups]

@@ -72,6 +72,7 @@ _INSTEAD = {  # of options that no command has
         ("--function", "--functions"), "the command has no choice of functions; explain and precompile have"
     ),
     "--group": "--lock JOINT ... fixes the joints that are not in a group",
+    "--only": "--ignore leaves out the others",
     "--steps": "--duration states seconds, --dt the time step",
     "--gif": '--output writes .mp4, .png and .html; animation().save("motion.gif") of Python writes a GIF',
     **dict.fromkeys(("--degrees", "--deg"), "write deg after numbers that are degrees: --q 90deg 0 -45deg"),
@@ -173,7 +174,10 @@ class CommandParser(argparse.ArgumentParser):
             count = 0 if action is None or equals or action.nargs == 0 else 1
             if action is not None and action.nargs == "+" and not equals:
                 count = next((k for k, next_word in enumerate(queue) if self._is_option(next_word)), len(queue))
-            groups.append((action, [word, *queue[:count]], []))
+            chosen = queue[:count]
+            if action is not None and action.choices is not None and action.nargs == "+":  # "limits,visuals"
+                chosen = [part for text in chosen for part in text.split(",") if part or text == ""]
+            groups.append((action, [word, *chosen], []))
             del queue[:count]
         slots = [action for action in self._actions if not action.option_strings]
         for action, chosen, files in reversed(groups):

@@ -1,13 +1,15 @@
 """`linkwork check`: what is physically odd about robots, and whether their constraints and limits can be satisfied.
 
 Exit codes: 1 if the constraints cannot be satisfied, for findings that are errors, for a difference from a library of
-``--beside``, and with ``--strict`` or ``--fail-on-warning`` for warnings; others as for all commands.
+``--beside``, with ``--strict`` or ``--fail-on-warning`` for warnings, and for findings with a code of ``--fail-on``;
+others as for all commands.
 """
 
 from __future__ import annotations
 
 import argparse
 import re
+from collections.abc import Collection
 from dataclasses import replace
 from textwrap import wrap
 from typing import Any, Literal
@@ -15,7 +17,17 @@ from typing import Any, Literal
 import numpy as np
 
 from linkwork import Robot, __version__
-from linkwork.cli.arguments import FAILED, CommandError, add_json, add_meshes, add_robot, floats, robot_of, with_meshes
+from linkwork.cli.arguments import (
+    FAILED,
+    USAGE,
+    CommandError,
+    add_json,
+    add_meshes,
+    add_robot,
+    floats,
+    robot_of,
+    with_meshes,
+)
 from linkwork.cli.commands.compare import add_beside, add_sampling, compared_with_libraries
 from linkwork.cli.output import (
     Terminal,
@@ -30,6 +42,7 @@ from linkwork.cli.output import (
     number,
     quantity,
 )
+from linkwork.cli.parser import WordForm
 from linkwork.mechanisms import Mobility
 from linkwork.model import constraint_rows
 from linkwork.parts import ModelCheck, ModelFinding
@@ -47,12 +60,24 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         action="store_true",
         help="exit with code 1 for warnings, those of the file too, which are errors of code 3 with --strict",
     )
+    for name, about in (
+        ("--fail-on", "exit with code 1 for findings with these codes, also for notes such as MESH_MISSING"),
+        ("--ignore", "leave out findings with these codes"),
+    ):
+        parser.add_argument(name, metavar="CODE", nargs="+", type=_CODES, action="extend", default=[], help=about)
     add_json(parser)
 
 
 def run(arguments: argparse.Namespace, terminal: Terminal) -> int:
     """Check each file.  The exit code is the largest of all files."""
     files: list[str] = arguments.file
+    for option in ("fail_on", "ignore"):
+        codes = [code for word in getattr(arguments, option) for code in word.split(",") if code]
+        wrong = next((code for code in codes if not _CODE.fullmatch(code)), None)
+        if wrong is not None:
+            name = f"--{option.replace('_', '-')}"
+            raise CommandError(USAGE, f"{name}: expected codes such as MESH_MISSING, got {escaped(repr(wrong))}")
+        setattr(arguments, option, frozenset(codes))
     if len(files) == 1:
         data, code = _checked(arguments, files[0], terminal)
         if arguments.json:
@@ -79,12 +104,12 @@ def _checked(arguments: argparse.Namespace, file: str, terminal: Terminal) -> tu
     result = _mobility(robot)
     beyond = _beyond_limits(robot, result.q) if result.assembled else []
     model = (with_meshes(robot, arguments) if arguments.meshes else robot).check_model()
-    findings = _with_repairs(model, robot)
+    findings = _with_repairs(model, robot, arguments.ignore)
     beside = compared_with_libraries(robot, arguments)
     data: dict[str, Any] = {}
     if arguments.json:
         about = {"file": robot.tree.source, "floating_base": floats(robot)}
-        repairs = [issue_data(issue) for issue in robot.report.warnings]
+        repairs = [issue_data(issue) for issue in robot.report.warnings if issue.code not in arguments.ignore]
         data = {**about, **mobility_data(result), "beyond_limits": beyond, "repairs": repairs}
         data |= {"model": findings.as_dict(), "beside": [comparison.as_dict() for comparison in beside]}
     else:
@@ -92,8 +117,8 @@ def _checked(arguments: argparse.Namespace, file: str, terminal: Terminal) -> tu
         terminal.out.lines([*_text(robot, result, beyond, columns), "", *findings.lines(columns)])
         for comparison in beside:
             terminal.out.lines(["", *comparison.lines(columns)])
-    is_odd = model.errors or (arguments.strict and model.warnings)
-    is_odd = is_odd or (arguments.fail_on_warning and (model.warnings or robot.report.repairs))
+    is_odd = findings.errors or any(x.code in arguments.fail_on for x in findings.findings)
+    is_odd = is_odd or ((arguments.strict or arguments.fail_on_warning) and findings.warnings)
     is_right = result.assembled and not is_odd and all(comparison.same for comparison in beside)
     return data, 0 if is_right else FAILED
 
@@ -120,8 +145,11 @@ def _text(robot: Robot, result: Mobility, beyond: list[dict[str, Any]], columns:
     ]
 
 
-def _with_repairs(model: ModelCheck, robot: Robot) -> ModelCheck:
-    """Return the findings of a check, and the warnings and notes of the file that it does not have, by severity."""
+def _with_repairs(model: ModelCheck, robot: Robot, ignored: Collection[str]) -> ModelCheck:
+    """Return the findings of a check, and the warnings and notes of the file that it does not have, by severity.
+
+    Findings with ``ignored`` codes are left out.
+    """
     reported = {(x.code, x.subject[1]) for x in model.findings}
     findings = [replace(x, remedy=as_options(x.remedy)) for x in model.findings]
     for issue in robot.report.warnings:
@@ -132,10 +160,13 @@ def _with_repairs(model: ModelCheck, robot: Robot) -> ModelCheck:
             line = "" if issue.where.line is None else f" (line {issue.where.line})"
             hint, message = as_options(issue.hint or ""), as_options(issue.message)
             findings.append(ModelFinding(issue.code, severity, (kind, name), message + line, "", hint))
+    findings = [x for x in findings if x.code not in ignored]
     findings.sort(key=lambda x: ("error", "warning", "note").index(x.severity))
     return ModelCheck._make(name=model.name, findings=tuple(findings))
 
 
+_CODE = re.compile(r"[A-Z][A-Z0-9_]*")
+_CODES = WordForm(lambda word: all(_CODE.fullmatch(code) for code in word.split(",")))
 _NAMED = re.compile(r"(\w+)\[([^\]]*)\]")  # steps of an element's path that have names
 CONSTRAINTS = ("constraint", "kind", "names", "rows")
 
