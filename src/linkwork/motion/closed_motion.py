@@ -218,7 +218,10 @@ class _ClosedMotion:
         return _timed(self.robot, t)
 
     def states(self, t: np.ndarray, before: np.ndarray, near: np.ndarray) -> tuple[_States, np.ndarray]:
-        """Return the states at times t (n,) near configurations (n, nq), and a mask (n,) of those that are solved."""
+        """Return the states of the motion at times t (n,), and a mask (n,) that is True where a state was found.
+
+        The search for a configuration at each time begins at ``near`` (n, nq).
+        """
         robot, timed = self.robot, self._timed(t)
         right, left = self.curve(t), self.curve(t, side="left")
         q1, v1, a1 = (np.where(before[:, None], x, y) for x, y in zip(left, right, strict=True))

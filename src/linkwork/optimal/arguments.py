@@ -202,7 +202,7 @@ def read_phases(phases: Any, steps: int) -> dict[str, range]:
 
 @dataclass(frozen=True)
 class OutsidePhase:
-    """Argument ``steps`` that means all steps but those of a phase."""
+    """Argument ``steps`` that selects all steps outside a phase."""
 
     phase: str
 

@@ -185,7 +185,10 @@ def _compliances(
 def _uniform_motion_window(
     program: PathProgram, inputs: PathInputs, q: Sequence[Any], u: Array, p: Array
 ) -> PathWindow:
-    """Return the window of uniform motion that ends at a configuration q (nq), or at several as arrays of numbers."""
+    """Return the window (successive steps of a path) of a uniform motion that ends at a configuration q (nq).
+
+    The values of q may be arrays over several configurations.
+    """
     m, tree, T = program.depth, program.tree, program.steps
     clock = program.clocks(inputs)[max(program.steps // 2, min(first_step(T, program.started), T - 1))]
     travel = _TRAVEL * np.cos(1.0 + np.arange(tree.nv)) * program.units  # components without rational ratios
@@ -240,9 +243,9 @@ def _defined_jacobian(program: PathProgram, w: PathWindow, request: TermRequest)
 
 
 def _jacobian(program: PathProgram, w: PathWindow, request: TermRequest, lead: tuple[int, ...] = ()) -> Array:
-    """Return the scaled Jacobian of a term with respect to a window's unknowns and the path's parameters.
+    """Return the scaled Jacobian of a term with respect to the unknowns of the steps that it reads, and to parameters.
 
-    The unknowns are in `PathProgram.units`.  The Jacobian's shape is (*lead, rows, (depth + 1) width + parameters),
+    The unknowns are in `PathProgram.units`. The Jacobian's shape is (*lead, rows, (depth + 1) width + parameters),
     where ``lead`` is the shape of the window's values.
     """
     J, units = np.zeros((*lead, request.term.count, len(_units(program)))), _units(program)
@@ -254,7 +257,7 @@ def _jacobian(program: PathProgram, w: PathWindow, request: TermRequest, lead: t
 
 
 def _curvature(program: PathProgram, window: Callable[[], PathWindow], request: TermRequest, jacobian: Array) -> Array:
-    """Return a positive semidefinite approximation of a cost term's Hessian in the unknowns of a window.
+    """Return a positive semidefinite approximation of a cost term's Hessian in the unknowns of the steps that it reads.
 
     ``jacobian`` is the scaled Jacobian of the term.
     """
@@ -331,7 +334,10 @@ class _Stiffness:
         return np.asarray(sum(part.sum(axis=1) for part in parts))
 
     def compliance(self, t: int, J: Array) -> Array:
-        """Return the diagonal of J H⁻¹ Jᵀ for a Jacobian J in the window of step t."""
+        """Return the diagonal of J H⁻¹ Jᵀ, with the Hessian H of the costs.
+
+        J is the Jacobian of a constraint in the unknowns of step t and of the earlier steps that it reads.
+        """
         m, n = self._m, self._width
         right = np.zeros((self._blocks, m * n, len(J)))
         for back in range(min(J.shape[1] // n, t + 1)):

@@ -34,7 +34,7 @@ _TRACED = 1e-9  # relative error of machine code, which rounds some products and
 
 @dataclass
 class _Trial:
-    """A feature with the robot, random windows and target for its check."""
+    """A feature, the robot, random samples of path steps, and the target with which the feature is checked."""
 
     feature: Feature
     robot: Any
@@ -53,7 +53,7 @@ class _Trial:
 
     @cached_property
     def windows(self) -> list[WindowSample]:
-        """Random windows of the feature's depth."""
+        """Random samples of as many successive path steps as the feature reads."""
         more = self.variables, self.parameters, self.contacts
         depth = self.bound.depth
         return [
@@ -72,7 +72,7 @@ class _Trial:
         return [float(x) for x in np.ravel(target)]
 
     def values(self, sample: WindowSample) -> np.ndarray:
-        """Return the values in a window.  Raises ValueError if they are not finite."""
+        """Return the feature's values at a sample of path steps.  Raises ValueError if they are not finite."""
         return finite_values(self.bound, self.bound.values(sample.window(), self.target))
 
     @cached_property
@@ -102,7 +102,7 @@ class _Trial:
         return compile(run, name="check_feature", **shapes)
 
     def inputs(self, samples: Sequence[WindowSample]) -> dict[str, np.ndarray]:
-        """Return the values of several windows as arguments of `kernel`."""
+        """Return several samples of path steps as arguments of `kernel`, a batch."""
         arrays = {"path": np.array([sample.path for sample in samples])}
         if self.target:
             arrays["target"] = np.array(self.target)

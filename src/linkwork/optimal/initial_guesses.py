@@ -90,7 +90,7 @@ class RestartedGuesses:
         self._round: Any = 0  # (..., guesses) number of restarts
 
     def restart(self, state: dict[str, np.ndarray]) -> dict[str, np.ndarray]:
-        """Return the state of all guesses, after a restart of those that ended with violated constraints."""
+        """Return the state of all guesses, in which guesses that ended with violated constraints are restarted."""
         status = state["scalars"][..., _STATUS]
         again = (status == VIOLATED) & ~(status == SOLVED).any(axis=-1, keepdims=True)
         if not again.any():

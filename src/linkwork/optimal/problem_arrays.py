@@ -121,7 +121,7 @@ class PreparedProblem:
         return factors
 
     def read_tolerances(self, value: Any, step: Any, default: float) -> np.ndarray:
-        """Return the tolerance of steps, then those of constraints; see `linkwork.optimal.arguments.read_tolerances`.
+        """Return an array of tolerances: for the step length, then for each constraint, from the arguments of a call.
 
         The default is smaller for a constraint whose values change by less than 1 if coordinates change by their units.
         A tolerance below the rounding errors of these values is raised to these errors.

@@ -216,13 +216,13 @@ class ConfigurationGeometry:
         return np.concatenate([self.straight_parts(path[:-1], path[1:])[1], path[-1:]])
 
     def joint_columns(self) -> list[np.ndarray]:
-        """Return for each joint the indices of its coordinates in q; coupled joints share theirs."""
+        """Return for each joint the indices of its coordinates in q; coupled joints have the same indices."""
         return [np.arange(q.start, q.stop) for _, q, _ in self._joint_slices()]
 
     def resting_joints(self, q0: np.ndarray, q1: np.ndarray) -> list[np.ndarray]:
-        """Return three groups of coordinates of joints with equal positions at q0 and q1 (nq,).
+        """Return three arrays of coordinates that belong to joints with equal positions at q0 and q1 (nq,).
 
-        The first group has all these joints.  The other groups have only joints at the end of the robot, such as
+        The first array has all these joints. The second and third have only joints at the end of the robot, such as
         fingers: joints that at most one joint follows in the tree, and joints that no joint follows.
         """
         tree = self.straight.tree

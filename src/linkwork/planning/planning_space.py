@@ -269,7 +269,7 @@ class PlanningSpace(ConfigurationGeometry):
     # -- samples
 
     def with_locked(self, columns: np.ndarray, q: np.ndarray) -> PlanningSpace:
-        """Return the space of the configurations whose coordinates ``columns`` are those of q (nq,)."""
+        """Return the space of all configurations whose coordinates with indices ``columns`` equal those of q (nq,)."""
         result = copy(self)
         result.lower, result.upper = self.lower.copy(), self.upper.copy()
         result.lower[columns] = result.upper[columns] = q[columns]

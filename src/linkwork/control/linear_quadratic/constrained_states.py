@@ -32,12 +32,11 @@ Array = np.ndarray[Any, Any]
 def reference_forces(
     caller: str, robot: Any, q: Any, v: Any, a: Any, acting: Array, passive: bool, time: Any = None
 ) -> Any:
-    """Return the joint forces (..., nv) of a motion; with constraints those of the actuators ``acting`` (m,).
+    """Return the joint forces (..., nv) of a motion; for a robot with constraints, those of the actuators only.
 
-    q is projected first, because redundant constraints of an open loop would bear forces.  ``time`` (...,) [s] is the
-    time for time-dependent constraints.
-
-    Raises ValueError if actuators and constraints cannot exert the forces.
+    ``acting`` (m,) are the actuators' indices in τ. q is projected first, because redundant constraints of an open loop
+    would bear forces. ``time`` (...,) [s] is the time for time-dependent constraints. Raises ValueError if actuators
+    and constraints cannot exert the forces.
     """
     if not robot.constraints:
         return robot.inverse_dynamics(q, v, a, passive=passive)

@@ -125,7 +125,7 @@ class TVLQRController(ReturnedValue):
         return self._gains(self._at(t)[0])
 
     def deviation(self, t: ArrayLike, q: ArrayLike, v: ArrayLike) -> np.ndarray:
-        """Return the deviation x (..., 2nv) of states from those of the trajectory at times t (...) [s].
+        """Return the deviation x (..., 2nv) of states from the trajectory at times t (...) [s].
 
         States are q (..., nq), v (..., nv).
         """

@@ -135,7 +135,7 @@ class AugmentedPlanner:
 
     @staticmethod
     def _all_multipliers(search: Search) -> np.ndarray:
-        """Return the multipliers of constraints in all steps, those of effort limits last."""
+        """Return the multipliers of all constraints in all steps; the multipliers of effort limits are last."""
         if "everywhere" not in search:
             return search["effort_multipliers"]
         return np.concatenate([search["everywhere"], search["effort_multipliers"]], axis=-1)
@@ -335,7 +335,7 @@ class _Program:
 
 
 def _where(which: np.ndarray, x: np.ndarray, y: np.ndarray) -> np.ndarray:
-    """Return x for the environments of the mask ``which`` (n,), and y for the others."""
+    """Return x for environments where the mask ``which`` (n,) is True, and y for all others."""
     return np.where(which.reshape(-1, *(1,) * (x.ndim - 1)), x, y)
 
 

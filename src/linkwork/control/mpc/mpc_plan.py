@@ -303,7 +303,7 @@ class Planner(Protocol):
         """Return costs (n,) and constraint violations (n,); NaN where no path is better than the initial one."""
 
     def known_forces(self, search: Search) -> tuple[np.ndarray | None, Mapping[str, np.ndarray]]:
-        """Return the planned joint forces of motors (n, steps, nv), or None for those of inverse dynamics.
+        """Return the planned joint forces of motors (n, steps, nv), or None if inverse dynamics should compute them.
 
         With None, the second result has the forces of contacts and constraints by name (n, steps, size).
         """

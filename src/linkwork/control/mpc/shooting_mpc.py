@@ -97,7 +97,7 @@ class ShootingPlanner:
 
     @property
     def _search_state(self) -> dict[str, np.ndarray]:
-        """State of the last search as arrays by name, whose shapes are those of every search."""
+        """State of the last search as arrays by name; every search has arrays of the same shapes."""
         if self._last is None:
             self.kernels()
         assert self._last is not None

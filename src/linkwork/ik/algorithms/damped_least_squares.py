@@ -202,10 +202,10 @@ def newton_step(
     q: Scalars,
     scale: Mapping[int, Any] = MappingProxyType({}),
 ) -> list[Any]:
-    """Return the step that minimises gᵀδ + ½ δᵀ(H + μ 1) δ within bounds; ``slopes`` are g and ``damping`` is μ.
+    """Return the step δ that minimises gᵀδ + ½ δᵀ(H + μ 1) δ within bounds, with the gradient g = ``slopes``.
 
-    The step is a descent direction for any H.  ``scale`` maps indices of velocities to factors s; the damping of these
-    velocities acts on δ/s.
+    ``damping`` is μ. The step is a descent direction for any H. ``scale`` maps indices of velocities to factors s; the
+    damping of these velocities acts on δ/s.
     """
     if scale:
         H = [[x * scale[i] if i in scale else x for x in scaled_lengths(row, scale)] for i, row in enumerate(H)]

@@ -271,7 +271,7 @@ def _room(distance: Any, gain: Any, change: Any, dt: Any) -> Any:
 
 
 def _stages(stack: Stack) -> list[list[int]]:
-    """Return the indices of the errors of each stage: hard errors, then soft ones by level."""
+    """Return indices of errors by priority: a list of all hard errors, then a list of soft errors for each level."""
     equations = set(stack.robot_equations)
     ranks = [
         (-1 if task.hard else task.level, task.hard and pair != (0, 0)) for task in stack.tasks for pair in task.ranges

@@ -104,7 +104,10 @@ def search(stack: Stack, q_init: Scalars, box: LimitBox, budget: Any, first: Any
 
 
 def _has_errors(stack: Stack, spec: ResidualSpec, stage: tuple[int, bool], rows: Sequence[int], errors: Scalars) -> Any:
-    """Return True if an error of a stage is beyond its range by more than its tolerance."""
+    """Return True if an error of a priority stage exceeds its permitted range by more than its tolerance.
+
+    A stage (level, soft) has the hard or the soft errors of one priority level; ``rows`` are their indices.
+    """
     result: Any = False
     for row, x in zip(rows, errors, strict=True):
         if _stage(stack.tasks[stack.owners[row]]) == stage:
@@ -116,7 +119,10 @@ def _has_errors(stack: Stack, spec: ResidualSpec, stage: tuple[int, bool], rows:
 def _is_stationary(
     stack: Stack, spec: ResidualSpec, at: Stacked, q: Scalars, box: LimitBox, stages: Sequence[tuple[int, bool]]
 ) -> Any:
-    """Return 1 if no small step lowers a stage's cost without raising an earlier stage's cost, else 0."""
+    """Return 1 if no small step lowers a stage's cost without raising an earlier stage's cost, else 0.
+
+    A stage (level, soft) has the hard or the soft errors of one priority level.
+    """
     nv, result, beyond = stack.tree.nv, 1.0, spec.beyond(at.errors)
     preserved, units = _preserved(stack), unit_steps(stack.tree)
     scale = {k: unit for k, unit in enumerate(units) if unit != 1.0}

@@ -110,7 +110,7 @@ class ClearanceTask(AimedTask):
 def scene_array(caller: str, scene: Scene, capacities: tuple[tuple[SolidKind, int], ...]) -> np.ndarray:
     """Return a scene as a flat array.
 
-    Raises ValueError for a scene of other capacities.
+    Raises ValueError unless the scene has the given ``capacities``: the maximum numbers of obstacles by kind.
     """
     if scene.capacities != capacities:
         raise ValueError(

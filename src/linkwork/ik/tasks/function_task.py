@@ -53,10 +53,7 @@ class FunctionRows(OfUserFunctions):
 
 
 def read_shape(caller: str, shape: Any) -> tuple[int, ...] | None:
-    """Return the shape of a target, or None for none.
-
-    Raises ValueError.
-    """
+    """Return the shape of a target as a tuple; None means no target.  Raises ValueError."""
     if shape is None:
         return None
     sizes = shape if isinstance(shape, (tuple, list)) else (shape,)

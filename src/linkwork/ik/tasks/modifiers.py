@@ -174,7 +174,7 @@ class _ModifiedTask(Task):
     task: Task
 
     def _settle(self, weight: Any, tolerance: Any) -> None:
-        """Set unspecified fields to those of the modified task."""
+        """Set fields that the user left out to the values of the modified task."""
         put = object.__setattr__
         put(self, "weight", self.task.weight if weight is None else weight)
         put(self, "tolerance", self.task.tolerance if tolerance is None else tolerance)

@@ -383,7 +383,7 @@ class WeighedTask(Task):
 
 @dataclass(frozen=True, kw_only=True)
 class AimedTask(WeighedTask):
-    """Base class of tasks with a target: adds the field ``target`` to those of tasks without one."""
+    """Base class of tasks with a target: adds the field ``target`` to the fields of `WeighedTask`."""
 
     target: Any = None
 

@@ -114,9 +114,9 @@ class CartesianPath(metaclass=WithForeignNames):
 
     @public(tolerance=non_negative)
     def append(self, other: CartesianPath, *, tolerance: float = _SAME) -> CartesianPath:
-        """Return this path followed by the other.
+        """Return this path followed by ``other``.
 
-        Raises ValueError if the other does not begin at this path's end, within ``tolerance`` [m, rad].
+        Raises ValueError if ``other`` does not begin at this path's end, within ``tolerance`` [m, rad].
         """
         if not isinstance(other, CartesianPath):
             raise TypeError(f"append: expected a CartesianPath, got {other!r}")

@@ -108,7 +108,7 @@ def best_outcome(
     max_step: np.ndarray,
     scene_check: SceneCheck | None,
 ) -> TrackingOutcome:
-    """Return the outcome of the first candidate that reaches the path's end, or else of the one that gets farthest.
+    """Return the outcome of the first candidate that reaches the path's end, else of the one that follows most of it.
 
     At most four candidates are tried.
     """

@@ -225,12 +225,12 @@ class _Basis(NamedTuple):
 
     @property
     def starts(self) -> Any:
-        """Times at which spans begin."""
+        """Times at which the nonempty intervals between knots begin."""
         return self.knots[self.span_starts]
 
     @property
     def first(self) -> np.ndarray:
-        """Index of the first nonzero basis function on each span."""
+        """Index of the first nonzero basis function on each nonempty interval between knots."""
         return self.span_starts - self.degree
 
     def at(self, t: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
@@ -260,9 +260,9 @@ def of_control_points(space: CurveSpace, t: np.ndarray, q: Rows, degree: int, ba
 
 
 def with_breaks(space: CurveSpace, breaks: np.ndarray, q: np.ndarray) -> Section:
-    """Return the B-spline of control points (n, nq) with polynomials between the times ``breaks`` (spans + 1,).
+    """Return the B-spline of control points (n, nq) that consists of polynomials between the times ``breaks``.
 
-    Its degree is n minus the number of spans.
+    Its degree is n minus the number of polynomials.
     """
     degree = len(q) - len(breaks) + 1
     knots = np.concatenate([np.full(degree, breaks[0]), breaks, np.full(degree, breaks[-1])])
@@ -270,7 +270,11 @@ def with_breaks(space: CurveSpace, breaks: np.ndarray, q: np.ndarray) -> Section
 
 
 def _polynomials(q: Rows, first: np.ndarray, basis: np.ndarray) -> Rows:
-    """Return the coefficients (spans, nv, terms) of Σ q_i B_i for plain coordinates."""
+    """Return the coefficients (intervals, nv, terms) of the B-spline Σ q_i B_i of plain coordinates.
+
+    q are the control points and B the basis functions. ``first`` is the index of the first nonzero basis function on
+    each interval between knots.
+    """
     count = basis.shape[1]
     if q.dtype != object and basis.dtype != object:
         return q[first[:, None] + np.arange(count)].swapaxes(1, 2) @ basis
@@ -358,16 +362,17 @@ def control_knots(t: np.ndarray, degree: int) -> np.ndarray:
 
 
 def spans(knots: np.ndarray, degree: int) -> np.ndarray:
-    """Return the indices of the knots at which nonempty spans begin."""
+    """Return the indices of the knots at which nonempty intervals between knots begin."""
     k = np.arange(degree, len(knots) - degree - 1)
     return k[knots[k + 1] > knots[k]]
 
 
 def basis_polynomials(knots: np.ndarray, degree: int, span_starts: np.ndarray) -> np.ndarray:
-    """Return the nonzero basis functions on each span: coefficients (spans, degree + 1, degree + 1).
+    """Return the nonzero basis functions on each interval: coefficients (intervals, degree + 1, degree + 1).
 
-    Coefficients are in powers of the time since the span's beginning, lowest power first.  The method is the Cox–de
-    Boor recursion.
+    Intervals are those between successive knots that are not empty; ``span_starts`` are the indices of the knots at
+    which they begin. Coefficients are in powers of the time since the interval's beginning, lowest power first. The
+    method is the Cox–de Boor recursion.
     """
     result = np.zeros((degree + 1, degree + 1, len(span_starts)), dtype=knots.dtype)  # by function and power
     result[0, 0] = 1.0

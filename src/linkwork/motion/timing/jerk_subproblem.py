@@ -102,7 +102,7 @@ class GridConstraints(NamedTuple):
     caps: np.ndarray
 
     def time_scaled(self, scale: float) -> GridConstraints:
-        """Return the constraints on motions that satisfy these ones after they are slowed by the factor ``scale``."""
+        """Return the constraints on motions that satisfy the present constraints if slowed by the factor ``scale``."""
         a, two, three = self.along, scale**-2, scale**-3
         of_jerk = a.rates * three, a.bends * three, a.thirds * three
         along = SmoothValues(a.first * two, a.second * two, *of_jerk, a.at_rest)

@@ -184,10 +184,10 @@ def jumps(before: np.ndarray, after: np.ndarray, part: float = _CORNER, size: np
 
 
 def corners(path: Trajectory, knots: np.ndarray, *, bends: bool, along: bool = False) -> np.ndarray:
-    """Return the indices of inner knots at which the path's direction jumps, or with ``bends`` also its curvature.
+    """Return the indices of inner knots at which the path's direction jumps.
 
-    Curvature jumps where the acceleration normal to the path jumps.  With ``along``, a jump of the acceleration along
-    the path counts too.
+    With ``bends`` they include knots at which its curvature jumps: where the acceleration normal to the path jumps.
+    With ``along``, a jump of the acceleration along the path counts too.
     """
     inner, before, after = one_sided_limits(path, knots)
     if not len(inner):

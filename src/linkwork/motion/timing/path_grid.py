@@ -91,7 +91,7 @@ def halved(s: np.ndarray, chosen: np.ndarray | None = None) -> np.ndarray:
 
 
 def apportioned(shares: np.ndarray, count: int, least: int = 1) -> np.ndarray:
-    """Return the number of segments of each interval, in proportion to shares, with the sum ``count``.
+    """Return the number of segments of each interval, in proportion to ``shares``; the numbers sum to ``count``.
 
     Each interval has at least ``least`` segments.
     """

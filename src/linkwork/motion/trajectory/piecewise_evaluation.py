@@ -158,12 +158,12 @@ def shifted(c: np.ndarray, by: Any) -> np.ndarray:
 
 
 def scaled(c: Any, scale: float) -> Any:
-    """Return the coefficients of p(u / scale)."""
+    """Return the coefficients c of polynomials p(u), lowest first, converted to those of p(u / scale)."""
     return c * scale ** -np.arange(c.shape[-1], dtype=float)
 
 
 def reversed_in(c: Any, span: Any) -> Any:
-    """Return the coefficients of p(span − u)."""
+    """Return the coefficients c of polynomials p(u), lowest first, converted to those of p(span − u)."""
     return shifted(c, span) * (-1.0) ** np.arange(c.shape[-1])
 
 

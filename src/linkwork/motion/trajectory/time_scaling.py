@@ -112,9 +112,9 @@ def length_of(knots: np.ndarray, speed: Speed) -> float:
 def clock_by_length(
     caller: str, knots: np.ndarray, speed: Speed, target: float, start: float
 ) -> tuple[TimeScaling, np.ndarray]:
-    """Return the time scaling with which a trajectory has a constant speed, and the new times of its knots.
+    """Return the time scaling with which a trajectory has the constant speed ``target``, and new times of its knots.
 
-    Times of rest are left out.  Raises ValueError for a trajectory of zero length.
+    Times of rest are left out. Raises ValueError for a trajectory of zero length.
     """
     t, s = lengths_of(speed, knots)
     if not s[-1] > 0.0:

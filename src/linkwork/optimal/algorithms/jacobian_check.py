@@ -107,7 +107,7 @@ def check_jacobian(
 def jacobian_errors(
     feature: Feature, sample: WindowSample, target: Sequence[float], jacobian: FeatureJacobian
 ) -> Iterator[JacobianCheck]:
-    """Yield the difference from central differences for each column of a Jacobian in one window.
+    """Yield, for each column of a feature's Jacobian at one sample, the largest difference from central differences.
 
     ``scale`` of each result is the largest absolute central difference of the column.
     """
@@ -144,7 +144,7 @@ _TIME = 14  # steps before the window
 
 @dataclass(frozen=True)
 class WindowSample:
-    """Values of a window of steps: configurations, variables, parameters and step duration [s].
+    """Sample of successive steps of a path: configurations, variables, parameters and step duration [s].
 
     ``path`` and ``variables`` begin with the newest step. With ``free_duration`` the first parameter is the duration
     [s] of each step.
@@ -170,7 +170,7 @@ class WindowSample:
         step: float = _STEP,
         free_duration: bool = False,
     ) -> Self:
-        """Return random values of a window of ``depth`` + 1 steps, with velocities of about 1 rad/s or m/s."""
+        """Return a random sample of ``depth`` + 1 successive steps, with velocities of about 1 rad/s or m/s."""
         q = [float(x) for _, body in tree.stacked() for x in body.joint.random(rng, *body.limits.positions, ())]
         path = [q]
         v = rng.uniform(-1.0, 1.0, tree.nv)
@@ -186,7 +186,10 @@ class WindowSample:
     def window(
         self, path: Sequence[Any] | None = None, variables: Any = None, parameters: Mapping[str, Any] | None = None
     ) -> PathWindow:
-        """Return the window of these values, with ``path``, ``variables`` and ``parameters`` replaced if passed."""
+        """Return this sample as a `PathWindow`, in which features are evaluated.
+
+        ``path``, ``variables`` and ``parameters`` replace those of the sample if passed.
+        """
         path = self.path if path is None else path
         variables = self.variables if variables is None else variables
         parameters = self.parameters if parameters is None else parameters

@@ -166,7 +166,7 @@ class PathProgram:
 
     @property
     def wide(self) -> bool:
-        """True if a window has so many unknowns that its equations are solved in loops."""
+        """True if a step and the earlier steps that features read have so many unknowns that loops are used."""
         return (self.depth + 1) * self.width >= WIDE
 
     @cached_property
@@ -242,10 +242,10 @@ class PathProgram:
     def window(
         self, q: Sequence[Sequence[Any]], u: Sequence[Sequence[Any]], p: Sequence[Any], clock: Sequence[Any]
     ) -> PathWindow:
-        """Return the window of a step, in which features are evaluated.
+        """Return the window of a step: the step with the earlier steps that features read.
 
-        ``q`` and ``u`` are configurations and variables of the step and of earlier steps, newest first.  ``p`` are the
-        parameters of the path, and ``clock`` is the entry of `clocks` for the step.
+        ``q`` and ``u`` are configurations and variables of these steps, newest first. ``p`` are the parameters of the
+        path, and ``clock`` is the entry of `clocks` for the step.
         """
         variables = []
         for values in u:

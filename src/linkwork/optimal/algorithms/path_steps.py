@@ -33,7 +33,10 @@ class Duals(NamedTuple):
 
 @dataclass(frozen=True)
 class PathSteps:
-    """Trajectory problem with the numerical inputs of one call: its windows and terms, step by step."""
+    """Trajectory problem with the numerical inputs of one call: the terms of each step and their arguments.
+
+    A term is evaluated in a window: a step with the earlier steps that features read.
+    """
 
     program: PathProgram
     inputs: PathInputs
@@ -57,9 +60,9 @@ class PathSteps:
         return [rows[m - back : m - back + T] for back in range(m + 1)]
 
     def _extended(self, point: PathPoint) -> tuple[list[Any], list[Any]]:
-        """Return the configurations and the variables of all windows, each as a list of arrays (T, ...).
+        """Return the configurations and the variables of each step and of the earlier steps that features read.
 
-        Array k of a list has, for each step t, the entry of step t − k.
+        Each is a list of arrays (T, ...); array k has, for each step t, the entry of step t − k.
         """
         program = self.program
         m, q = program.depth, point.q
@@ -191,7 +194,10 @@ class PathSteps:
         return requests
 
     def alone(self, point: PathPoint, duals: Duals | None) -> list[tuple[int, PathWindow, TermRequest]]:
-        """Return, for each term of a single step, a tuple of the step's index, its window and the term."""
+        """Return, for each term of a single step, the step's index, the window of its evaluation, and the term.
+
+        The window is the step with the earlier steps that the term reads.
+        """
         program = self.program
         q, u = self._extended(point)
         columns = program.forces_of(program.alone)

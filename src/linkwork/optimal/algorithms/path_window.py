@@ -86,7 +86,7 @@ class PathWindow(WindowDynamics):
 
     @property
     def depth(self) -> int:
-        """Number of configurations q_{t−1}, q_{t−2}, ... in the window before the current one, q_t."""
+        """Number of earlier configurations q_{t−1}, q_{t−2}, ... that the window has besides the current one, q_t."""
         return len(self._q) - 1
 
     @property
@@ -232,7 +232,7 @@ class PathWindow(WindowDynamics):
         return list(_known(self._parameters, name, "parameter of the path"))
 
     def derived(self, values: Callable[[Window], Scalars], depth: int) -> FeatureJacobian:
-        """Return the values of a function of windows, and its Jacobian by dual numbers.
+        """Return the values of a function of this window, and its Jacobian by dual numbers.
 
         The Jacobian has columns for the tangent vectors and variables of ``depth`` + 1 steps, and for the path's
         parameters.

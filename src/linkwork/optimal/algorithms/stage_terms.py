@@ -52,7 +52,10 @@ class TermRequest:
 
 @dataclass
 class LocalTerms:
-    """Sum of the terms of one step: merit, gradient, and lower triangle of the Hessian, as dicts by column."""
+    """Sum of the terms of one step: merit, gradient, and lower triangle of the Hessian, as dicts by column.
+
+    Columns are the unknowns of the step, of the earlier steps that terms read, and the path's parameters.
+    """
 
     gradient: dict[int, Any] = field(default_factory=dict)
     blocks: dict[tuple[int, int], Any] = field(default_factory=dict)
@@ -146,12 +149,19 @@ def _shares(request: TermRequest, values: Scalars) -> tuple[LocalShare, list[tup
 
 
 def term_values(w: PathWindow, request: TermRequest) -> LocalShare:
-    """Return a term's contribution in a window, without derivatives."""
+    """Return a term's merit, cost, violation and multipliers at one step, without derivatives.
+
+    ``w`` is the window of the step: the configurations and variables that the term reads.
+    """
     return _shares(request, request.term.feature.values(w, request.target))[0]
 
 
 def columns_of(program: PathProgram, w: PathWindow, jacobian: FeatureJacobian, row: int) -> dict[int, Any]:
-    """Return the entries of a row of a Jacobian that may be nonzero, as a dict by column of the program's windows."""
+    """Return the entries of a row of a feature's Jacobian that may be nonzero, as a dict by column.
+
+    Columns are the unknowns of the program's step, of the earlier steps that its features read, and the path's
+    parameters.
+    """
     width, start = program.width, (program.depth + 1) * program.width
     line = {back * width + k: x for back, block in enumerate(jacobian.rows) for k, x in enumerate(block[row])}
     line |= {start + k: x for k, x in enumerate(jacobian.parameters[row])}

@@ -302,7 +302,7 @@ class StickingContact(_OfContact):
         return [*Quaternion.of(before.rotation.T @ now.rotation).log(), *displacement]
 
     def jacobian(self, w: Window, target: Scalars) -> FeatureJacobian:
-        """Return values and Jacobian in the window w; for a surface contact by differentiation.
+        """Return values and Jacobian in the window w of path steps; for a surface contact by differentiation.
 
         ``target`` is not used.
         """

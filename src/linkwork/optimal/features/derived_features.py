@@ -49,7 +49,7 @@ def difference_of(feature: Feature, order: int) -> Feature:
 
 @dataclass(frozen=True)
 class DerivedFeature(Feature):
-    """Base class of features that transform each component of another feature's values."""
+    """Base class of features whose values are computed, component by component, from another feature's values."""
 
     feature: Feature
 

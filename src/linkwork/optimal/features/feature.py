@@ -108,7 +108,7 @@ class Window(Protocol):
         """Time [s] from q_{t−1} to the end of step t."""
 
     def with_equal_steps(self, depth: int) -> Window:
-        """Return the window whose ``depth`` configurations are a time τ_t apart, about the middle of step t.
+        """Return a window whose ``depth`` configurations are a time τ_t apart, about the middle of step t.
 
         The window has the same q_{t−1}, v_t, a_t and jerk; if all intervals are equal, this window itself is returned.
         In a window of equal steps, finite differences in time of functions of configurations have errors of second
@@ -266,20 +266,21 @@ class Feature(ABC):
         return ()
 
     def values(self, w: Window, target: Scalars) -> list[Any]:
-        """Return the values in a window w; ``target`` is the flat target, empty without one."""
+        """Return the feature's values in a window w of path steps; ``target`` is the flat target, empty without one."""
         if type(self).jacobian is Feature.jacobian:
             raise TypeError(f"{type(self).__name__}: a feature needs a method `values`, or `jacobian`")
         return self.jacobian(w, target).values
 
     def jacobian(self, w: Window, target: Scalars) -> FeatureJacobian:
-        """Return values and Jacobian in a window w, for a ``target`` as in `values`; by default by differentiation.
+        """Return values and Jacobian in a window w of path steps; by default by automatic differentiation.
 
-        The Jacobian may omit terms that are zero where the values are zero (Gauss–Newton approximation).
+        ``target`` is an argument of `values`. The Jacobian may omit terms that are zero where the values are zero
+        (Gauss–Newton approximation).
         """
         return w.derived(lambda window: self.values(window, target), self.depth)
 
     def exact_jacobian(self, w: Window, target: Scalars) -> FeatureJacobian:
-        """Return values and their exact Jacobian in a window w, for a ``target`` that they need not reach."""
+        """Return values and their exact Jacobian in a window w, also where values differ from the ``target``."""
         return self.jacobian(w, target)
 
 
@@ -352,7 +353,7 @@ class TaskFeature(Feature):
         return self.task.rates([w.state(back) for back in steps], [w.step_of(back) for back in steps[:-1]], target)
 
     def jacobian(self, w: Window, target: Scalars) -> FeatureJacobian:
-        """Return values and Jacobian in a window w, for a ``target`` as in `values`.
+        """Return values and Jacobian in a window w of path steps, for a ``target`` as in `values`.
 
         The Jacobian is the task's own Jacobian for order 0, and exact for finite differences.
         """

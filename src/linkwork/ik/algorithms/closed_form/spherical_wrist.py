@@ -317,7 +317,7 @@ def _frame(w: Vec3, e: Vec3) -> list[list[Any]]:
 
 
 def _transposed_product(R: list[list[Any]], S: list[list[Any]]) -> list[list[Any]]:
-    """Return Rᵀ times the other matrix."""
+    """Return the matrix product Rᵀ S."""
     return [[sum(R[k][i] * S[k][j] for k in range(3)) for j in range(3)] for i in range(3)]
 
 

@@ -292,10 +292,11 @@ def first_fitting(
 
 
 class _Search(NamedTuple):
-    """Search by Newton's method for the first duration at which a joint's farthest motion has a displacement.
+    """Search by Newton's method for the first duration in which a joint can move by a given displacement.
 
-    ``start`` is the initial guess of the duration, and ``low`` and ``high`` are its bounds.  ``waits`` is False if the
-    duration T from which the search begins is already feasible.
+    The displacement is the largest that is possible in this duration. ``start`` is the initial guess of the duration,
+    and ``low`` and ``high`` are its bounds. ``waits`` is False if the duration T from which the search begins is
+    already feasible.
     """
 
     displacement: Scalar
@@ -319,7 +320,10 @@ def _search_result(search: _Search, gap: DurationGap, T: Scalar) -> Scalar:
 
 
 def _search(family: Family, displacement: Scalar, T: Scalar) -> _Search:
-    """Return the search for the first duration from T on at which the farthest motion has a displacement."""
+    """Return the search for the first duration from T on whose largest possible displacement is ``displacement``.
+
+    ``family`` has the motions of largest displacement for each duration.
+    """
     at_T = phases(family, T)
     far, rate = displacement_and_rate(family, at_T)
     missing = displacement - far

@@ -143,7 +143,7 @@ def mirrored(ends: Ends, limits: JointBounds, lowest: Scalar) -> tuple[Ends, Joi
 
 
 def family_of(ends: Ends, limits: JointBounds, inverses: Inverses | None = None) -> Family:
-    """Return the farthest motions between two states: the motion of largest displacement for each duration."""
+    """Return the motions between two states with the largest displacement, one for each duration."""
     v0, a0, v1, a1 = ends
     V, A, B, up, _ = limits
     inverses = inverses or Inverses.of(limits)

@@ -341,7 +341,7 @@ def _stopped(v: Scalar, a: Scalar, limits: JointBounds, inverses: Inverses) -> _
 
 
 def _breaks(result: Phases, a0: Scalar, a1: Scalar, up: Scalar, down: Scalar, T: Scalar) -> list[Instant]:
-    """Return the end times of the first six of the seven phases of a farthest motion.
+    """Return the end times of the first six of the seven phases of a motion with the largest displacement in time T.
 
     Times before the longest plateau are summed from the beginning, and times after it from the end. So the plateau
     absorbs rounding.

@@ -29,7 +29,7 @@ _SLACK = 1e-9
 
 
 class _Family(NamedTuple):
-    """Farthest motions from velocity v0 to v1: the motion of largest displacement for each duration."""
+    """Motions from velocity v0 to v1 with the largest displacement, one for each duration."""
 
     v0: Scalar
     v1: Scalar
@@ -42,7 +42,7 @@ class _Family(NamedTuple):
         return (T + self.v0 * self.rise + self.v1 * self.fall) / (self.rise + self.fall)
 
     def displacement(self, T: Scalar) -> Scalar:
-        """Return the displacement of the farthest motion of duration T."""
+        """Return the largest possible displacement in time T."""
         p = self.peak(T)
         low = fmin(p, self.V)
         cruise = (p - low) * (self.rise + self.fall)

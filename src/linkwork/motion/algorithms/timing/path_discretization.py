@@ -45,9 +45,9 @@ class SegmentGrid(NamedTuple):
 
 
 def initial_segments(starts: Any, end: Any, count: int) -> SegmentGrid:
-    """Return ``count`` segments with lengths in proportion to those of the curves, shorter at the path's ends.
+    """Return a grid of ``count`` segments: their number on each curve of a path is in proportion to the curve's length.
 
-    Segments are shorter there because a motion from rest is slow.
+    Segments are shorter at the path's ends, because a motion from rest is slow.
     """
     first, last = starts[0], float(count)
     length = end - first

@@ -90,10 +90,10 @@ class SegmentLines(NamedTuple):
 
 
 def segment_lines(groups: Sequence[tuple[PathValues, PathLimits]], step: Any, may_rest: bool) -> SegmentLines:
-    """Return the bounds of u = s̈ and x = ṡ² on a segment of length ``step``, from its limits.
+    """Return lines that bound u = s̈ by x = ṡ², and the largest x, on a path segment of length ``step``.
 
-    Each of the ``groups`` has values of the path at its nodes, and limits; the first group has the limits of velocity.
-    ``may_rest`` is True if resting is within all limits.
+    Each of the ``groups`` has derivatives of the path at the nodes of the segment, and limits; the first group has the
+    limits of velocity. ``may_rest`` is True if resting is within all limits.
     """
     weights = [w for along, limits in groups for w in _slowness(along, limits)]
     slowest = (_SHORT_TIME * _SHORT_TIME) / (step * step)

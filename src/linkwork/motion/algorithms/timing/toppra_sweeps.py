@@ -46,7 +46,7 @@ class PathTiming(NamedTuple):
 
 
 class Reachable(NamedTuple):
-    """Interval of x = ṡ² at a point of a path from which the rest of the path is feasible.
+    """Interval of x = ṡ² at a point of a path from which a feasible motion to the path's end exists.
 
     ``blocked`` is the index of the last infeasible segment, or −1.
     """

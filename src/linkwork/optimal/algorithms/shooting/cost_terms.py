@@ -341,6 +341,9 @@ class TorqueWeightWindow(InverseWindow):
 def window_of(
     dynamics: RobotDynamics, y: Scalars, time: Any, before: tuple[Scalars, Scalars] | None = None
 ) -> ShootingWindow:
-    """Return the window of a step with outputs y; ``before`` are the step's state and control."""
+    """Return the window in which features of a shooting step are evaluated; ``y`` are the outputs of the step.
+
+    ``before`` are the state and control at the step's beginning, if features of the step itself are evaluated.
+    """
     kind = InverseWindow if isinstance(dynamics, InverseDynamics) else ShootingWindow
     return kind(dynamics, y, time, before)

@@ -244,7 +244,10 @@ _FINE = 1e-8  # residual of the equations, relative to their right sides
 
 
 class StageRows(NamedTuple):
-    """Linear equations A (x_k; x_{k+1}; ...) = b in the unknowns of successive stages from k = ``first`` on."""
+    """Linear equations A (x_k; x_{k+1}; ...) = b, where x_k are the unknowns of step k of a motion.
+
+    The first unknowns are those of step ``first``.
+    """
 
     first: int
     A: Array
@@ -252,9 +255,10 @@ class StageRows(NamedTuple):
 
 
 def solve_stages(sizes: Sequence[int], rows: Sequence[StageRows]) -> list[Array]:
-    """Return the solution of banded equations: for each stage an array (size, right sides).
+    """Return the solution of banded equations whose unknowns belong to successive steps: an array for each step.
 
-    ``sizes`` are the numbers of unknowns of each stage.  An equation involves at most three successive stages.
+    The arrays are (size, right sides), where ``sizes`` are the numbers of unknowns of each step. An equation involves
+    at most three successive steps.
     """
     result = _eliminated(sizes, rows)
     scale = 1.0 + max((np.abs(row.b).max(initial=0.0) for row in rows), default=0.0)
@@ -304,7 +308,7 @@ def _residual(rows: Sequence[StageRows], result: Sequence[Array]) -> float:
 
 
 def _least_squares(sizes: Sequence[int], rows: Sequence[StageRows]) -> list[Array]:
-    """Return the least-squares solution of all equations as one system, for each stage.
+    """Return the least-squares solution of banded equations, solved as one system: an array for each step.
 
     The method also works for dependent equations.
     """

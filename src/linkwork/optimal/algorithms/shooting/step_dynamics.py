@@ -218,9 +218,10 @@ def congruent(V: Matrix, F: Matrix) -> list[list[Any]]:
 
 
 def _congruent_in_parts(V: Matrix, F: Matrix, dense: Sequence[int]) -> list[list[Any]]:
-    """Return FᵀV F for a symmetric V: large products for the rows ``dense`` of F, explicit operations for the others.
+    """Return FᵀV F for a symmetric V, with large matrix products for the rows of F with indices ``dense``.
 
-    The sum of the products is symmetric, so most of the half above the diagonal is not computed.
+    All other rows are multiplied by explicit operations. The sum of the products is symmetric, so most of the half
+    above the diagonal is not computed.
     """
     sparse = [k for k in range(len(F)) if k not in set(dense)]
     rows, columns = [F[k] for k in dense], _nonzero_columns([F[k] for k in sparse])
