@@ -45,23 +45,27 @@ class InverseKinematicsMethods(RobotBase):
         """Compute configurations at which a frame has a pose, within limits; one pose or a batch.
 
         ``X_target``: pose (..., 4, 4) of ``frame`` in ``relative_to``, or position (..., 3) of its origin [m].  With a
-        position the orientation is free. ``q_init`` (..., nq): initial guess; default: the middle of the limits.  If
-        the search from ``q_init`` fails, it is repeated from a fixed sequence of starts. ``nearest_to`` (..., nq): a
-        reference configuration.  Of all configurations with the pose, the nearest one that several starts find is
-        returned; the distance is the sum of squared joint motions [rad, m].  Joints without limits, or with a range
-        above a revolution, take the shorter direction. ``posture`` (..., nq): a configuration near which joints stay,
-        among all configurations with the pose.  The result is a local minimum; its search starts where the pose is
-        first reached.  This option excludes ``nearest_to`` and ``num_solutions``. ``position_tolerance`` [m],
-        ``orientation_tolerance`` [rad]: permitted distance and angle, a number or three numbers for x, y and z,
-        infinite for a free coordinate.  Tolerances above 1e-3 widen the set of solutions; the first start of a search
-        aims at the target itself. ``axes``: axes of the errors: ``"frame"`` for the frame's own axes, ``"target"`` for
-        the target's, ``"reference"`` for those of ``relative_to``, or the name of a frame. ``position_limits``: by
-        default the joints' limits; (lower, upper), or a dict of such pairs by joint, adds further limits; False
-        ignores all limits. ``locked``: joints that keep their positions in ``q_init``. ``time_limit`` [s]: for a
-        single state. ``max_iterations`` bounds the iterations. ``num_solutions``: number of solutions, on a leading
-        axis, nearest to ``q_init`` first.  They differ by more than full revolutions and small motions: the branches
-        of a six-axis arm, or configurations far apart of a redundant robot.  If there are fewer, the remaining entries
-        have ``success`` False.
+        position the orientation is free.
+        ``q_init`` (..., nq): initial guess; default: the middle of the limits.  If the search from ``q_init`` fails, it
+        is repeated from a fixed sequence of starts.
+        ``nearest_to`` (..., nq): a reference configuration.  Of all configurations with the pose, the nearest one that
+        several starts find is returned; the distance is the sum of squared joint motions [rad, m].  Joints without
+        limits, or with a range above a revolution, take the shorter direction.
+        ``posture`` (..., nq): a configuration near which joints stay, among all configurations with the pose.  The
+        result is a local minimum; its search starts where the pose is first reached.  This option excludes
+        ``nearest_to`` and ``num_solutions``.
+        ``position_tolerance`` [m], ``orientation_tolerance`` [rad]: permitted distance and angle, a number or three
+        numbers for x, y and z, infinite for a free coordinate.  Tolerances above 1e-3 widen the set of solutions; the
+        first start of a search aims at the target itself.
+        ``axes``: axes of the errors: ``"frame"`` for the frame's own axes, ``"target"`` for the target's,
+        ``"reference"`` for those of ``relative_to``, or the name of a frame.
+        ``position_limits``: by default the joints' limits; (lower, upper), or a dict of such pairs by joint, adds
+        further limits; False ignores all limits.
+        ``locked``: joints that keep their positions in ``q_init``.
+        ``time_limit`` [s]: for a single state. ``max_iterations`` bounds the iterations.
+        ``num_solutions``: number of solutions, on a leading axis, nearest to ``q_init`` first.  They differ by more
+        than full revolutions and small motions: the branches of a six-axis arm, or configurations far apart of a
+        redundant robot.  If there are fewer, the remaining entries have ``success`` False.
 
         In a compiled function, arrays and the robot's parameters may be symbols.  The result is then ``q``, ``success``
         (1 or 0) and ``iterations``, and q is differentiated by the implicit-function theorem.
@@ -258,10 +262,10 @@ class InverseKinematicsMethods(RobotBase):
     ) -> ik.IKPathResult:
         """Compute configurations at which a frame has the poses of a path, each near the previous one.
 
-        ``X_path`` (..., T, 4, 4): poses of ``frame`` in ``relative_to``, one path or a batch. ``q_init`` (..., nq):
-        initial guess for the first pose.  A path is continuous if no coordinate of v moves farther than
-        ``max_joint_jump`` [rad, m] from one pose to the next, or in small steps between them.  Otherwise the nearest
-        other solution is used and counted as a reconfiguration.  All configurations are within limits.
+        ``X_path`` (..., T, 4, 4): poses of ``frame`` in ``relative_to``, one path or a batch.
+        ``q_init`` (..., nq): initial guess for the first pose.  A path is continuous if no coordinate of v moves
+        farther than ``max_joint_jump`` [rad, m] from one pose to the next, or in small steps between them.  Otherwise
+        the nearest other solution is used and counted as a reconfiguration.  All configurations are within limits.
         ``position_tolerance``, ``orientation_tolerance``, ``axes``, ``position_limits`` and ``locked`` are as in
         `inverse_kinematics`.
 

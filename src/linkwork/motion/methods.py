@@ -134,15 +134,17 @@ class MotionMethods(RobotBase):
         ``kind`` is
 
         - "cubic": continuous accelerations.  ``boundary`` is "natural" (zero acceleration at the ends; the default),
-        "clamped" (at rest at the ends, or with ``velocity`` (2, nv)), "launched" (with ``velocity`` (nv,) at the
-        beginning, "natural" at the end) or "periodic" (the last point equals the first); - "hermite": cubics with
-        given velocities (n, nv), by default from parabolas through neighbouring points; - "quintic": quintics with
-        given velocities and accelerations (n, nv), by default from parabolas; - "bspline": of any ``degree``, 3 by
-        default, with continuous derivatives except the last; with ``control`` the points are control points: the curve
-        stays in their convex hull and does not pass through inner points; - "linear": constant velocity from point to
-        point, with jumps of v; - "slerp": as "linear", for robots whose joints are all independent rotations; -
-        "screw", "decoupled": as "linear", with floating joints that move along screws, or with slerp and a straight
-        line; - "squad": spherical quadrangles, with continuous v.
+          "clamped" (at rest at the ends, or with ``velocity`` (2, nv)), "launched" (with ``velocity`` (nv,) at the
+          beginning, "natural" at the end) or "periodic" (the last point equals the first);
+        - "hermite": cubics with given velocities (n, nv), by default from parabolas through neighbouring points;
+        - "quintic": quintics with given velocities and accelerations (n, nv), by default from parabolas;
+        - "bspline": of any ``degree``, 3 by default, with continuous derivatives except the last; with ``control`` the
+          points are control points: the curve stays in their convex hull and does not pass through inner points;
+        - "linear": constant velocity from point to point, with jumps of v;
+        - "slerp": as "linear", for robots whose joints are all independent rotations;
+        - "screw", "decoupled": as "linear", with floating joints that move along screws, or with slerp and a straight
+          line;
+        - "squad": spherical quadrangles, with continuous v.
 
         Every kind runs on the robot's configuration manifold: rotations take the shortest path, angles are
         interpolated as numbers, and v and a have the robot's definitions of velocity and acceleration.  ``floating``

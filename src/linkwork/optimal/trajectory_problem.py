@@ -105,17 +105,19 @@ class TrajectoryProblem(ProblemData, metaclass=WithForeignNames):
         """Return a new problem with a feature as a cost or a constraint; this problem stays as it is.
 
         - ``feature``: the name of a feature (``"acceleration"``), of a parameter or a variable; a task of
-        `linkwork.ik`, whose errors are the values; a feature of `linkwork.optimal`; or a function of a window (see
-        `linkwork.optimal.FunctionFeature`).  With ``order`` k the values are the k-th differences by time. - ``kind``:
-        ``"cost"`` (the sum is minimised), ``"least_squares"`` (half the sum of squares is minimised), ``"equality"``
-        (values are 0) or ``"inequality"`` (values are at most 0). - ``steps``: the steps at which the term applies: an
-        index (a negative index counts from the end), a sequence of indices, a slice or the name of a phase; all steps
-        by default. - ``scale``: factor of the values, one number or a number for each component; in least squares it
-        is multiplied by a task's weight. - ``target``: the target of a task or feature, an array or a
-        `linkwork.optimal.PerStep`.  If the feature or function has no target, it is subtracted from the values: one
-        number for all components, or a number for each. - ``lower`` and ``upper``: bounds of the values by component;
-        least squares penalise the excess over these bounds. - ``name``: the name in results; the feature's own by
-        default.
+          `linkwork.ik`, whose errors are the values; a feature of `linkwork.optimal`; or a function of a window (see
+          `linkwork.optimal.FunctionFeature`).  With ``order`` k the values are the k-th differences by time.
+        - ``kind``: ``"cost"`` (the sum is minimised), ``"least_squares"`` (half the sum of squares is minimised),
+          ``"equality"`` (values are 0) or ``"inequality"`` (values are at most 0).
+        - ``steps``: the steps at which the term applies: an index (a negative index counts from the end), a sequence of
+          indices, a slice or the name of a phase; all steps by default.
+        - ``scale``: factor of the values, one number or a number for each component; in least squares it is multiplied
+          by a task's weight.
+        - ``target``: the target of a task or feature, an array or a `linkwork.optimal.PerStep`.  If the feature or
+          function has no target, it is subtracted from the values: one number for all components, or a number for each.
+        - ``lower`` and ``upper``: bounds of the values by component; least squares penalise the excess over these
+          bounds.
+        - ``name``: the name in results; the feature's own by default.
 
         Raises ValueError and TypeError, UnknownNameError for names that the robot does not have.
         """
@@ -215,11 +217,14 @@ class TrajectoryProblem(ProblemData, metaclass=WithForeignNames):
         acts during this step.
 
         - ``stays``: the point does not move from q_{t−1} to q_t.  ``height`` h [m]: its position p has n · p = h, with
-        the ``normal`` n. - ``friction``: coefficient of the friction cone about n; None allows any force.  ``cone`` is
-        "smooth" or "pyramid". - ``surface``: sides (2,) [m] of a contact rectangle along the frame's x and y axes,
-        with normal z.  The variable is then a wrench (moment; force) (6,) [N·m, N] in the frame's axes that pressure
-        and friction can exert. - ``effort``: least-squares weight of forces, which are measured in units of the
-        robot's weight, so that undetermined forces are small.
+          the ``normal`` n.
+        - ``friction``: coefficient of the friction cone about n; None allows any force.  ``cone`` is "smooth" or
+          "pyramid".
+        - ``surface``: sides (2,) [m] of a contact rectangle along the frame's x and y axes, with normal z.  The
+          variable is then a wrench (moment; force) (6,) [N·m, N] in the frame's axes that pressure and friction can
+          exert.
+        - ``effort``: least-squares weight of forces, which are measured in units of the robot's weight, so that
+          undetermined forces are small.
 
         Raises UnknownNameError, TypeError and ValueError.
         """
@@ -285,37 +290,45 @@ class TrajectoryProblem(ProblemData, metaclass=WithForeignNames):
 
         Leading axes are a batch of problems.
 
-        - ``velocity`` (..., nv) [rad/s, m/s] at the start; default: at rest. - ``targets``: targets of features by
-        their names, an array (..., *shape) or a `linkwork.optimal.PerStep` each; default: the targets passed to `add`.
+        - ``velocity`` (..., nv) [rad/s, m/s] at the start; default: at rest.
+        - ``targets``: targets of features by their names, an array (..., *shape) or a `linkwork.optimal.PerStep` each;
+          default: the targets passed to `add`.
         - ``parameters``: values (..., *shape) that replace the robot's own parameters, by name as in
-        `Robot.parameters`: loads, gravity, offsets.  Calls with the same names use the same kernel. -
-        ``initial_guess``: the initial path (..., T, nq), or one configuration, (nq,), (..., 1, nq) or by name;
-        default: the start in all steps, perturbed by up to 1e-7, so that symmetry does not hold the search on a ridge
-        of the cost. - ``num_guesses``: number of initial paths: the initial guess, and random paths drawn with
-        ``seed`` (default 1). The best result is returned; its ``attempts`` has all results.  ``continue_all``: run all
-        guesses to their end, also after one is solved (default False). - ``warm_start``: a result of the same problem;
-        the search continues from its path and multipliers. - ``tolerance``: accepted violation of constraints, each in
-        its unit, one number or a dict by name; default 1e-6, for "ilqr" and "shooting" 1e-9. - ``step_tolerance``:
-        size of a step at convergence, in rad and m (in m also for robots in mm); default 1e-6.  For "ilqr" and
-        "shooting" it applies to the root of the remaining decrease of the cost. - ``max_iterations``; default 1000,
-        for "ilqr" and "shooting" 200.  ``time_limit`` [s] does not include compilation, which takes seconds in the
-        first call; default: no limit. - ``progress``: True shows a bar of the iterations on standard error; a function
-        receives a `linkwork.Progress` after each iteration (default False).  ``callback`` is called with the result so
-        far after each iteration; if it returns False, the search stops.
+          `Robot.parameters`: loads, gravity, offsets.  Calls with the same names use the same kernel.
+        - ``initial_guess``: the initial path (..., T, nq), or one configuration, (nq,), (..., 1, nq) or by name;
+          default: the start in all steps, perturbed by up to 1e-7, so that symmetry does not hold the search on a ridge
+          of the cost.
+        - ``num_guesses``: number of initial paths: the initial guess, and random paths drawn with ``seed`` (default 1).
+          The best result is returned; its ``attempts`` has all results.  ``continue_all``: run all guesses to their
+          end, also after one is solved (default False).
+        - ``warm_start``: a result of the same problem; the search continues from its path and multipliers.
+        - ``tolerance``: accepted violation of constraints, each in its unit, one number or a dict by name; default
+          1e-6, for "ilqr" and "shooting" 1e-9.
+        - ``step_tolerance``: size of a step at convergence, in rad and m (in m also for robots in mm); default 1e-6.
+          For "ilqr" and "shooting" it applies to the root of the remaining decrease of the cost.
+        - ``max_iterations``; default 1000, for "ilqr" and "shooting" 200.  ``time_limit`` [s] does not include
+          compilation, which takes seconds in the first call; default: no limit.
+        - ``progress``: True shows a bar of the iterations on standard error; a function receives a `linkwork.Progress`
+          after each iteration (default False).  ``callback`` is called with the result so far after each iteration; if
+          it returns False, the search stops.
 
         ``solver`` is "augmented" (default); "ipopt", by CasADi, without ``time_limit``, ``progress``, ``callback`` and
         ``continue_all``; or "ilqr" or "shooting", by forward dynamics, which have further options:
 
         - ``controls`` (..., T, m) [N·m, N]: initial motor forces; default: the forces of static equilibrium at the
-        start. - ``actuated``: names of joints that have motors; default: the ``actuators`` of the problem, or all
-        joints except a free base. - ``control_limits`` [N·m, N]: a number, an array with a number for each motor,
-        (lower, upper), or False for no limits; default: the robot's limits. - ``dynamics``: "forward" (default), or
-        "inverse", with accelerations and variables of steps as unknowns. - ``integrator``: "semi_implicit_euler"
-        (default), "runge_kutta_4" (forward dynamics only), or "stormer_verlet" (inverse dynamics only). - ``passive``:
-        include armature, springs, damping and friction of joints (default True).  For ``integrator="runge_kutta_4"``
-        and a robot with dry friction the default is False, with a warning, because steps with dry friction diverge. -
-        ``second_order``: use second derivatives of the dynamics.  Default: True with inverse dynamics; with forward
-        dynamics True if there are no contacts, but dry friction or fewer motors than velocities.
+          start.
+        - ``actuated``: names of joints that have motors; default: the ``actuators`` of the problem, or all joints
+          except a free base.
+        - ``control_limits`` [N·m, N]: a number, an array with a number for each motor, (lower, upper), or False for no
+          limits; default: the robot's limits.
+        - ``dynamics``: "forward" (default), or "inverse", with accelerations and variables of steps as unknowns.
+        - ``integrator``: "semi_implicit_euler" (default), "runge_kutta_4" (forward dynamics only), or "stormer_verlet"
+          (inverse dynamics only).
+        - ``passive``: include armature, springs, damping and friction of joints (default True).  For
+          ``integrator="runge_kutta_4"`` and a robot with dry friction the default is False, with a warning, because
+          steps with dry friction diverge.
+        - ``second_order``: use second derivatives of the dynamics.  Default: True with inverse dynamics; with forward
+          dynamics True if there are no contacts, but dry friction or fewer motors than velocities.
 
         Raises TypeError for an option that the solver does not support, ValueError, UnknownNameError.
         """
@@ -372,15 +385,18 @@ class TrajectoryProblem(ProblemData, metaclass=WithForeignNames):
         Each step of the controller starts at the robot's state and has its own targets, the reference.
         `linkwork.control.ModelPredictiveController` explains each option in detail:
 
-        - ``period`` [s] between steps; default: a step of the problem. - ``max_iterations`` in each step,
-        ``first_max_iterations`` in the first; after ``time_limit`` [s] iterations end. - ``max_constraint_violation``:
-        a path with a larger violation is rejected; default: no limit. - ``Q``, ``R``: weights of deviations from the
-        plan, of the state and of the forces: a number, a diagonal or a matrix; for ``Q`` also a pair (position weight,
-        velocity weight). - ``fallback_braking_time`` [s]: time constant of the deceleration without a plan. -
-        ``actuators``: names of joints that have motors, by default those of the problem. - ``effort_limits`` [N·m, N]:
-        largest motor forces, a number or (nv,). - ``passive``: include armature, springs, damping and friction of
-        joints (default True). - ``parameters``: names of the robot's parameters that each step passes, or a dict with
-        their values. - ``solver``: "augmented", "ilqr", or an object with the methods of a planner.
+        - ``period`` [s] between steps; default: a step of the problem.
+        - ``max_iterations`` in each step, ``first_max_iterations`` in the first; after ``time_limit`` [s] iterations
+          end.
+        - ``max_constraint_violation``: a path with a larger violation is rejected; default: no limit.
+        - ``Q``, ``R``: weights of deviations from the plan, of the state and of the forces: a number, a diagonal or a
+          matrix; for ``Q`` also a pair (position weight, velocity weight).
+        - ``fallback_braking_time`` [s]: time constant of the deceleration without a plan.
+        - ``actuators``: names of joints that have motors, by default those of the problem.
+        - ``effort_limits`` [N·m, N]: largest motor forces, a number or (nv,).
+        - ``passive``: include armature, springs, damping and friction of joints (default True).
+        - ``parameters``: names of the robot's parameters that each step passes, or a dict with their values.
+        - ``solver``: "augmented", "ilqr", or an object with the methods of a planner.
         """
         import_module("linkwork.control.mpc.mpc")  # which assigns the class
         return self._controller_class(

@@ -66,21 +66,24 @@ class PlanningMethods(RobotBase):
         ``resolution`` [rad, m] apart, which does not exclude collisions between them.  Planar and floating joints move
         straight while they rotate, so positions stay within limits along the path.
 
-        ``margin`` [m]: all distances along the path are larger than it.  It is a number, or a dict with the keys
-        "self" (pairs of the robot's links), "scene" (links and obstacles) and single pairs, as in ``{"scene": 0.02,
-        ("box", "table"): -0.001}``; missing entries are 0.  A pair with a negative margin may overlap by its absolute
-        value. ``pairs``: pairs of names of links and obstacles that are checked; default: all of `collision_pairs` and
-        of the scene. ``touching``: pairs of names that may touch, such as a held box and the table from which it is
-        lifted.  They may be 0.1 mm deeper than at the start and at goal configurations, but no deeper.
+        ``margin`` [m]: all distances along the path are larger than it.  It is a number, or a dict with the keys "self"
+        (pairs of the robot's links), "scene" (links and obstacles) and single pairs, as in ``{"scene": 0.02, ("box",
+        "table"): -0.001}``; missing entries are 0.  A pair with a negative margin may overlap by its absolute value.
+        ``pairs``: pairs of names of links and obstacles that are checked; default: all of `collision_pairs` and of the
+        scene.
+        ``touching``: pairs of names that may touch, such as a held box and the table from which it is lifted.  They may
+        be 0.1 mm deeper than at the start and at goal configurations, but no deeper.
 
         ``max_searches``: the path is the shortest of at most this number of searches.  Later searches look for shorter
-        paths only, and each path is shortened.  ``simplify=False`` returns the first path as it is found. ``weights``
-        (nv,): weights of the differences of configurations whose norms sum to the path length. ``position_limits``:
-        (lower, upper) or a dict of pairs by name, in addition to the robot's limits; coordinates that are unbounded
-        lengths need limits. ``seed``: the same seed gives the same path, bit by bit, unless ``time_limit`` ends the
-        search. ``time_limit`` [s]: checked between iterations and between searches.  The preceding inverse kinematics
-        of goals is not included. ``progress``: True shows a bar on standard error; a function is called with a
-        `linkwork.Progress`, in seconds of the time limit.
+        paths only, and each path is shortened.  ``simplify=False`` returns the first path as it is found.
+        ``weights`` (nv,): weights of the differences of configurations whose norms sum to the path length.
+        ``position_limits``: (lower, upper) or a dict of pairs by name, in addition to the robot's limits; coordinates
+        that are unbounded lengths need limits.
+        ``seed``: the same seed gives the same path, bit by bit, unless ``time_limit`` ends the search.
+        ``time_limit`` [s]: checked between iterations and between searches.  The preceding inverse kinematics of goals
+        is not included.
+        ``progress``: True shows a bar on standard error; a function is called with a `linkwork.Progress`, in seconds of
+        the time limit.
 
         ``path_constraints``: tasks and constraints that hold along the path, as in
         ``[lw.ik.AlignTask("hand.z", target=(0, 0, 1))]``.  Loop closures of the robot always hold.  The path then has

@@ -234,11 +234,12 @@ class ModelPredictiveController:
     ) -> MPCCommand:
         """Return the command for a state (q, v), arrays (..., nq) and (..., nv).
 
-        - ``reference``: targets by name, as `TrajectoryProblem.solve` accepts them. - ``elapsed`` [s]: time since the
-        last step; default: ``period``. - ``phases``: the steps of the problem's phases in this call, by name: (first
-        step, step after the last), None for no step, or T booleans (..., T).  The other phases are where the problem
-        has them. - ``parameters``: values by name, (*shape,) or (..., *shape), of robot parameters that were passed to
-        the constructor. Parameters without a value here have their values from the constructor.
+        - ``reference``: targets by name, as `TrajectoryProblem.solve` accepts them.
+        - ``elapsed`` [s]: time since the last step; default: ``period``.
+        - ``phases``: the steps of the problem's phases in this call, by name: (first step, step after the last), None
+          for no step, or T booleans (..., T).  The other phases are where the problem has them.
+        - ``parameters``: values by name, (*shape,) or (..., *shape), of robot parameters that were passed to the
+          constructor. Parameters without a value here have their values from the constructor.
 
         Leading axes are environments, the same in all steps.  Raises ValueError and UnknownNameError for invalid
         arguments, also for states that are not finite; the controller's state does not change then.

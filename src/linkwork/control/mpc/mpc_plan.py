@@ -266,9 +266,9 @@ class Planner(Protocol):
     ) -> Any:
         """Return the inputs of a call, for environments with the leading axes ``lead``.
 
-        ``schedule``: steps of phases, if they differ from those of the problem.  ``parameters``: the robot's
-        parameters, (n, *shape) or (*shape,), if the controller has parameters.  Raises ValueError and
-        UnknownNameError.
+        ``schedule``: steps of phases, if they differ from those of the problem.
+        ``parameters``: the robot's parameters, (n, *shape) or (*shape,), if the controller has parameters.  Raises
+        ValueError and UnknownNameError.
         """
 
     def initial_search(self, q: np.ndarray) -> Search:

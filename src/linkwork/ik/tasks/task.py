@@ -157,10 +157,13 @@ class Task(ABC):
 
     Fields of every task:
 
-    - ``name``. - ``weight``: None for a hard task; a number, or one for each error [1/m, 1/rad].  With weight 0 an
-    error is only reported. - ``level``: priority, 0 first. - ``tolerance``: one number that bounds the remaining angle
-    and distance, or a number for each error; infinite if free. Up to 1e-3 it is the accuracy of a search; a larger
-    tolerance widens the set of solutions. - ``target``: default target.
+    - ``name``.
+    - ``weight``: None for a hard task; a number, or one for each error [1/m, 1/rad].  With weight 0 an error is only
+      reported.
+    - ``level``: priority, 0 first.
+    - ``tolerance``: one number that bounds the remaining angle and distance, or a number for each error; infinite if
+      free. Up to 1e-3 it is the accuracy of a search; a larger tolerance widens the set of solutions.
+    - ``target``: default target.
     """
 
     name: str

@@ -62,9 +62,10 @@ def profile(
 
     q0, q1 (n,) or numbers; v0, v1 and a0, a1 (n,) are the velocities and accelerations at both ends.  ``kind`` is
 
-    - ``"jerk"``: minimum time within limits of velocity, acceleration and jerk; - ``"trapezoid"``: minimum time within
-    limits of velocity and acceleration; a0 and a1 are ignored; - ``"minimum_jerk"``, ``"quintic"``: the quintic, which
-    minimises ∫ jerk² dt for its duration; without a ``duration`` it is the shortest quintic within the limits.
+    - ``"jerk"``: minimum time within limits of velocity, acceleration and jerk;
+    - ``"trapezoid"``: minimum time within limits of velocity and acceleration; a0 and a1 are ignored;
+    - ``"minimum_jerk"``, ``"quintic"``: the quintic, which minimises ∫ jerk² dt for its duration; without a
+      ``duration`` it is the shortest quintic within the limits.
 
     ``velocity``, ``acceleration``, ``jerk`` are limits: a number or (n,) for both directions, or a pair (lower, upper);
     infinite by default.  ``synchronize="time"`` ends all coordinates together, in the minimum time feasible for all;

@@ -53,11 +53,12 @@ def spline(
     ``kind`` is one of the kinds of `Robot.spline` that are not for rotations:
 
     - "cubic" (default): continuous a.  ``boundary`` is "natural" (zero acceleration at the ends; the default),
-    "clamped" (at rest at the ends, or with ``velocity`` (2, nq)), "launched" (with ``velocity`` (nq,) at the
-    beginning, "natural" at the end) or "periodic" (the last point equals the first); - "hermite": cubics with
-    velocities (n, nq); "quintic": quintics with velocities and accelerations (n, nq).  By default these are estimated
-    by parabolas through neighbouring points; - "bspline": of any ``degree``, 3 by default; with ``control`` the points
-    are control points; - "linear": constant velocity from point to point, with jumps of v.
+      "clamped" (at rest at the ends, or with ``velocity`` (2, nq)), "launched" (with ``velocity`` (nq,) at the
+      beginning, "natural" at the end) or "periodic" (the last point equals the first);
+    - "hermite": cubics with velocities (n, nq); "quintic": quintics with velocities and accelerations (n, nq).  By
+      default these are estimated by parabolas through neighbouring points;
+    - "bspline": of any ``degree``, 3 by default; with ``control`` the points are control points;
+    - "linear": constant velocity from point to point, with jumps of v.
 
     >>> import linkwork as lw
     >>> wave = lw.motion.spline([0.0, 1.0, 2.0], [[0.0], [1.0], [0.0]])
