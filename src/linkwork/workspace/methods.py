@@ -49,20 +49,22 @@ class WorkspaceMethods(RobotBase):
         collision-free ones, the directions of the ``approach_axis`` that occur, mean and maximum of the manipulability
         and of the inverse condition number, and the best margin to the joint limits.
 
-        - ``samples``: number of configurations, up to 2^34. - ``part``: rows of the Jacobian for manipulability and
-        condition number: "position", "angular" or "all". - ``collision``: check collisions between links, and with the
-        ``scene``.  The default is True for a robot with collision shapes.  ``margin`` [m] is the smallest distance
-        that counts as free. - ``position_limits``: (lower, upper) or a dict of pairs by name, in addition to the
-        robot's.  Angles without limits are drawn from [-π, π]; lengths need limits. - ``configuration`` (nq,): values
-        of the joints that do not move the frame; neutral by default. - ``seed``: the same seed gives the same map, bit
-        by bit, for any number of workers, chunks and order. - ``workers``: number of processes; by default one for
-        each processor, if there are enough samples. - ``scheduler``: address of a Dask scheduler, or a
-        ``distributed.Client``, whose workers compute the map. - ``path``: file of the map, .npz or .zarr.  Chunks are
-        stored in the folder ``path + ".chunks"`` until the map is complete.  A call with the same arguments continues
-        a map that was stopped, and reads a complete one. ``overwrite`` first deletes the file and the chunks. -
-        ``chunk``: number of samples of a chunk, rounded up to a multiple of 16384; by default about 5 s of
-        computation. - ``progress``: True shows a bar on standard error, or a function of a `linkwork.Progress`, in
-        samples.
+        - ``samples``: number of configurations, up to 2^34.
+        - ``part``: rows of the Jacobian for manipulability and condition number: "position", "angular" or "all".
+        - ``collision``: check collisions between links, and with the ``scene``.  The default is True for a robot with
+          collision shapes.  ``margin`` [m] is the smallest distance that counts as free.
+        - ``position_limits``: (lower, upper) or a dict of pairs by name, in addition to the robot's.  Angles without
+          limits are drawn from [-π, π]; lengths need limits.
+        - ``configuration`` (nq,): values of the joints that do not move the frame; neutral by default.
+        - ``seed``: the same seed gives the same map, bit by bit, for any number of workers, chunks and order.
+        - ``workers``: number of processes; by default one for each processor, if there are enough samples.
+        - ``scheduler``: address of a Dask scheduler, or a ``distributed.Client``, whose workers compute the map.
+        - ``path``: file of the map, .npz or .zarr.  Chunks are stored in the folder ``path + ".chunks"`` until the map
+          is complete.  A call with the same arguments continues a map that was stopped, and reads a complete one.
+          ``overwrite`` first deletes the file and the chunks.
+        - ``chunk``: number of samples of a chunk, rounded up to a multiple of 16384; by default about 5 s of
+          computation.
+        - ``progress``: True shows a bar on standard error, or a function of a `linkwork.Progress`, in samples.
 
         >>> import linkwork as lw
         >>> arm = lw.load("arm7")
