@@ -72,6 +72,10 @@ linkwork dynamics robot.urdf --q @run.npz --v @run.npz --a @a.csv --output torqu
 `.json`), pages (`.html`), models (`.glb`), and pictures and films (`.png`, `.mp4`, extra `pictures`). `view --motion`
 and `view --map` show files that other commands wrote; `view --motion path.csv --png path.png` draws the whole motion.
 
+`convert` selects the format by the suffix of the second file. The output `-` is standard output, with `--to`:
+`linkwork convert arm.urdf - --to xml`. `--hulls` replaces the mesh files of collision shapes by convex hulls, which all
+formats can have.
+
 `linkwork completion SHELL` prints a script for bash, zsh or fish, which completes commands, options, values, files and
 names of built-in robots. If the command line contains a robot, the script also completes names of its frames, joints,
 coordinates and named configurations. Xacro files are not expanded, so their names are not completed. For bash, put

@@ -6,6 +6,7 @@ import json
 import shutil
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 import linkwork as lw
@@ -254,7 +255,43 @@ def test_convert_writes_an_srdf_beside_a_urdf_and_names_its_option_in_losses(lin
         ((source, urdf, "--force", "--to-srdf", str(tmp_path / "x.xml")), "--to-srdf: expected a file .srdf beside"),
         ((source, str(tmp_path / "a.xml"), "--to-srdf", str(tmp_path / "x.srdf")), "--to-srdf: expected a file .srdf"),
         ((source, urdf, "--force", "--to-srdf", srdf + "/x.srdf"), "the folder does not exist"),
-        ((source, "-"), "OUTPUT: expected a file, .urdf"),
+        ((source, "-"), "OUTPUT: expected --to with standard output, json, mjcf, sdf, urdf, world, xml, got none"),
+        ((source, "-", "--to", "dae"), "xml, got 'dae'"),
+        ((source, "-", "--to", "urdf", "--verify"), "--verify: expected a file as OUTPUT, got the standard output"),
+        ((source, str(tmp_path / "a.xml"), "--to", "urdf"), "--to is for standard output"),
+        ((source, "-o", str(tmp_path / "a.xml")), "the second file is the output, and its suffix the format"),
     ):
         ran = linkwork("convert", *words)
         assert ran.code == 2 and said in ran.err, ran
+
+
+def test_convert_writes_to_standard_output_what_it_writes_to_a_file(linkwork, tmp_path):
+    file = tmp_path / "arm.xml"
+    assert linkwork("convert", "double_pendulum", str(file)).code == 0
+    ran = linkwork("convert", "double_pendulum", "-", "--to", "xml")
+    assert ran.code == 0 and ran.out == file.read_text(encoding="utf-8")
+
+
+def test_convert_replaces_mesh_files_by_the_hulls_that_the_format_can_have(linkwork, urdf, tmp_path):
+    corners = np.array([[0, 0, 0], [0.3, 0, 0], [0, 0.2, 0], [0, 0, 0.1]], dtype=float)
+    facet = "facet normal 0 0 0\nouter loop\n{}endloop\nendfacet\n"
+    faces = [[0, 2, 1], [0, 1, 3], [0, 3, 2], [1, 2, 3]]
+    text = "".join(facet.format("".join(f"vertex {x} {y} {z}\n" for x, y, z in corners[face])) for face in faces)
+    (tmp_path / "part.stl").write_text(f"solid part\n{text}endsolid part\n", encoding="utf-8")
+    mesh = '<collision><geometry><mesh filename="part.stl"/></geometry></collision>'
+    file = urdf(f'<robot name="r"><link name="base">{mesh}</link></robot>')
+    ran = linkwork("convert", file, str(tmp_path / "lost.xml"))
+    assert "shapes from mesh files are not written" in ran.err and "hint: --hulls replaces those" in ran.err
+    ran = linkwork("convert", file, str(tmp_path / "kept.xml"), "--hulls")
+    assert ran.code == 0 and ran.err == ""
+    (shape,) = lw.load(tmp_path / "kept.xml").link("base").collisions
+    X = np.array(shape.origin.elements()).reshape(4, 4)
+    vertices = np.array(shape.shape.vertices) @ X[:3, :3].T + X[:3, 3]
+    assert sorted(np.round(vertices, 6).tolist()) == sorted(np.round(corners, 6).tolist())
+    folder = tmp_path / "hulls"
+    ran = linkwork("convert", file, str(tmp_path / "same.urdf"), "--to-meshes", str(folder))
+    assert "the robot has no convex hulls to write; --hulls makes them" in ran.err and not folder.exists()
+    ran = linkwork("convert", file, str(tmp_path / "hull.urdf"), "--to-meshes", str(folder), "--hulls")
+    assert ran.code == 0 and "no convex hulls" not in ran.err and len([*folder.iterdir()]) == 1
+    ran = linkwork("convert", file, str(tmp_path / "a.xml"), "--to-meshes", str(folder))
+    assert ran.code == 2 and "--hulls writes convex hulls into the file itself" in ran.err

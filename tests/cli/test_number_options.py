@@ -19,6 +19,7 @@ SMALLEST: dict[str, dict[str, float]] = {  # by command; integers for options th
     "compare": {"--tolerance": 0.0, "--samples": 0, "--seed": 0},
     "ik": {"--position-tolerance": 0.0, "--orientation-tolerance": 0.0, "--max-iterations": 1, "--time-limit": 0.0},
     "bench-ik": {"--poses": 1, "--seed": 0, "--tolerance": 1e-10},
+    "convert": {"--max-vertices": 1},
     "distances": {"--max-vertices": 1, "--samples": 1, "--seed": 0},
     "plan": {
         "--max-vertices": 1,

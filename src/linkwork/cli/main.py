@@ -78,6 +78,7 @@ def _run(words: Sequence[str], terminal: Terminal) -> int:
 
         terminal.out.lines([*names_on_line(words[2:])])
         return 0
+    words = ["--version"] if words[:1] == ["version"] else words
     is_help = words[:1] == ["help"]
     words = words[1:] if is_help else words
     if words[:2] == ["check", "scene"] and not os.path.exists("scene"):
@@ -121,7 +122,7 @@ def _parser(command: str) -> argparse.ArgumentParser:
     codes = "Exit codes: " + "; ".join(f"{code} {meaning}" for code, meaning in EXIT_CODES.items()) + "."
     about = "Robots as compiled mechanics: inspect, check and measure them."
     parser = argparse.ArgumentParser(prog="linkwork", description=about, epilog=codes, allow_abbrev=False)
-    parser.add_argument("--version", action="version", version=f"linkwork {__version__}")
+    parser.add_argument("--version", "-V", "-v", action="version", version=f"linkwork {__version__}")
     parser.set_defaults(run=None)
     commands = parser.add_subparsers(title="commands", metavar="COMMAND", parser_class=CommandParser)
     for name, about in COMMANDS.items():

@@ -38,7 +38,7 @@ _QUANTITY = re.compile(rf"(.*?[\d.])({'|'.join(sorted(map(re.escape, UNITS), key
 DEGREES = re.compile(r"[-+]?[\d.]+(deg(rees?)?|°)", re.IGNORECASE)
 """An angle in degrees, with any form of the unit."""
 
-_DECIMAL_COMMA = re.compile(r"(^[-+]?|\d),\d")
+_DECIMAL_COMMA = re.compile(r"((^|[=:])[-+]?|\d),\d")
 _LAST = "0123456789."  # characters at the end of a number
 
 
@@ -104,7 +104,8 @@ def words_of(option: str, texts: Sequence[str]) -> list[str]:
     result: list[str] = []
     for word in (word for text in texts for word in text.split()):
         inner = word.strip("[]()")
-        is_list = inner != word or "." in inner or inner.count(",") > 1
+        has_names = "=" in inner or ":" in inner
+        is_list = inner != word or "." in inner or (inner.count(",") > 1 and not has_names)
         if not is_list and _DECIMAL_COMMA.search(inner):
             raise ValueError(f"{option}: {not_a_number('numbers', word)}")
         for part in filter(None, inner.split(",")):

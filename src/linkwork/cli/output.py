@@ -134,6 +134,8 @@ _CALLS = {
     "show() draws": "--output FILE.html draws",
     "loops= writes a file": "--to-loops FILE writes a file",
     "robot.to_srdf(path) writes": "--to-srdf FILE writes",
+    "Robot.with_collision_hulls replaces": "--hulls replaces",
+    "couple them: robot.with_couplings": "--mimic coupled couples them",
 }
 
 

@@ -54,6 +54,10 @@ _OTHER_NAMES = {  # names by former ones and by usual words; a command has at mo
     "--time": ("--duration", "--time-limit"),
     "--t": ("--duration",),
     "--seconds": ("--duration", "--time-limit"),
+    "-o": ("--output",),
+    "-t": ("--duration",),
+    "-f": ("--frame",),
+    "-q": ("--q",),
     **dict.fromkeys(("--png", "--html", "--glb", "--mp4"), ("--output",)),
     "--timestep": ("--dt",),
     "--step": ("--dt", "--resolution"),
@@ -72,6 +76,10 @@ _INSTEAD = {  # of options that no command has
         ("--function", "--functions"), "the command has no choice of functions; explain and precompile have"
     ),
     "--group": "--lock JOINT ... fixes the joints that are not in a group",
+    **dict.fromkeys(
+        ("--gravity-torques", "--gravity-force", "--gravity-forces"),
+        "linkwork dynamics prints gravity forces as they are",
+    ),
     "--only": "--ignore leaves out the others",
     "--steps": "--duration states seconds, --dt the time step",
     "--gif": '--output writes .mp4, .png and .html; animation().save("motion.gif") of Python writes a GIF',
@@ -119,6 +127,8 @@ class CommandParser(argparse.ArgumentParser):
         if unread:
             word = next((word for word in unread if word != "--"), "--")
             hint = "; numbers of a configuration follow --q" if is_number(word) and self._has("--q") else ""
+            name, sets, value = word.partition(":=")
+            hint = f"; an argument of a xacro file is --argument {escaped(f'{name}={value}')}" if sets else hint
             self.error(f"unexpected argument {escaped(repr(word))}{hint}")
         return parsed, unread
 
@@ -141,6 +151,8 @@ class CommandParser(argparse.ArgumentParser):
         slots = [action for action in self._actions if not action.option_strings]
         files = "".join(f" {_slot_text(action)}" for action in slots)
         usage = f"usage: {self.prog}{files} [options]; {self.prog} --help lists the options\n"
+        if message.endswith("required: OUTPUT"):
+            message += "; the suffix of the output selects its format: linkwork convert robot.urdf robot.xml"
         self._print_message(f"{usage}{self.prog}: error: {message}\n", sys.stderr)
         raise UsageExit(message)
 
@@ -194,8 +206,8 @@ class CommandParser(argparse.ArgumentParser):
 
     def _option_hint(self, name: str) -> str:
         """Return the name of an option with a former or another usual name, or the nearest name, for a message."""
-        if name in ("--to", "--output-format", "--to-format") and self.prog.endswith("convert"):
-            return "the suffix of the output selects its format: linkwork convert robot.urdf robot.xml"
+        if name in ("-o", "--output", "--out", "--output-format", "--to-format") and self.prog.endswith("convert"):
+            return "the second file is the output, and its suffix the format: linkwork convert robot.urdf robot.xml"
         present = [new for new in _OTHER_NAMES.get(name, ()) if new in self._option_string_actions]
         if present:
             return f"its name is {present[0]}"

@@ -10,11 +10,22 @@ import inspect
 import re
 from collections.abc import Callable, Collection, Mapping, Sequence
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any
 
 from linkwork import Robot, __version__
 from linkwork._util.file_access import kind_of_file
-from linkwork.cli.arguments import FAILED, USAGE, CommandError, add_json, add_robot, read_robot, robot_of
+from linkwork.cli.arguments import (
+    FAILED,
+    USAGE,
+    CommandError,
+    add_json,
+    add_meshes,
+    add_robot,
+    read_robot,
+    robot_of,
+    with_meshes,
+)
 from linkwork.cli.output import Terminal, as_options, columns_of, escaped, issue_data, label, quantity
 from linkwork.errors import Issue, ModelError
 from linkwork.formats import find_format
@@ -37,7 +48,16 @@ WRITERS: Mapping[str, str] = {
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     add_robot(parser)
-    parser.add_argument("output", metavar="OUTPUT", help=f"the file to write: {', '.join(WRITERS)}")
+    parser.add_argument(
+        "output", metavar="OUTPUT", help=f"the file to write: {', '.join(WRITERS)}; or - for standard output, with --to"
+    )
+    parser.add_argument("--to", metavar="SUFFIX", help="the format of standard output: urdf, sdf, xml or json")
+    parser.add_argument(
+        "--hulls",
+        action="store_true",
+        help="replace the mesh files of collision shapes by convex hulls, which are written",
+    )
+    add_meshes(parser)
     parser.add_argument("--to-loops", metavar="FILE", help="a second JSON file for content that URDF does not have")
     parser.add_argument("--to-srdf", metavar="FILE", help="an SRDF beside a URDF: pairs of links, named configurations")
     parser.add_argument("--to-meshes", metavar="FOLDER", help="a folder for the mesh files of convex hulls")
@@ -51,6 +71,12 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(arguments: argparse.Namespace, terminal: Terminal) -> int:
+    if arguments.output == "-":
+        return _to_standard_output(arguments, terminal)
+    if arguments.to is not None:
+        raise CommandError(
+            USAGE, f"--to is for standard output; the suffix of {escaped(arguments.output)} is the format"
+        )
     method = _method_for(arguments.output)
     _check_output(arguments.output, arguments.force)
     for beside in (arguments.to_loops, arguments.to_srdf):
@@ -59,7 +85,10 @@ def run(arguments: argparse.Namespace, terminal: Terminal) -> int:
     if arguments.to_srdf is not None and (method != "to_urdf" or Path(arguments.to_srdf).suffix.lower() != ".srdf"):
         raise CommandError(USAGE, f"--to-srdf: expected a file .srdf beside a .urdf, got {escaped(arguments.to_srdf)}")
     robot = robot_of(arguments, terminal)
+    robot = with_meshes(robot, arguments) if arguments.hulls else robot
     losses = _written(getattr(robot, method), arguments)
+    if arguments.to_meshes is not None and not Path(arguments.to_meshes).is_dir():
+        terminal.note("--to-meshes: the robot has no convex hulls to write; --hulls makes them of its mesh files")
     if arguments.to_srdf is not None:
         srdf_losses = _written_srdf(robot, arguments)
         losses = (*(x for x in losses if (x.where.element or "").partition("/")[2] not in _OF_SRDF), *srdf_losses)
@@ -259,10 +288,32 @@ def _written_srdf(robot: Robot, arguments: argparse.Namespace) -> Sequence[Issue
         raise CommandError(FAILED, f"cannot write {escaped(arguments.to_srdf)}: {error.strerror or error}") from error
 
 
+def _to_standard_output(arguments: argparse.Namespace, terminal: Terminal) -> int:
+    """Write the robot to standard output in the format of ``--to``.  Raises CommandError."""
+    suffixes = sorted({suffix.removeprefix(".") for suffix in WRITERS})
+    suffix = (arguments.to or "").lower().removeprefix(".")
+    if suffix not in suffixes:
+        got = "none" if arguments.to is None else escaped(repr(arguments.to))
+        raise CommandError(USAGE, f"OUTPUT: expected --to with standard output, {', '.join(suffixes)}, got {got}")
+    beside = {"--json": arguments.json, "--verify": arguments.verify, "--to-srdf": arguments.to_srdf}
+    beside |= {"--to-loops": arguments.to_loops, "--to-meshes": arguments.to_meshes}
+    used = next((option for option, value in beside.items() if value), None)
+    if used is not None:
+        raise CommandError(USAGE, f"{used}: expected a file as OUTPUT, got the standard output")
+    robot = robot_of(arguments, terminal)
+    robot = with_meshes(robot, arguments) if arguments.hulls else robot
+    with TemporaryDirectory(prefix="linkwork-") as folder:
+        file = Path(folder) / f"robot.{suffix}"
+        inner = argparse.Namespace(**{**vars(arguments), "output": str(file)})
+        losses = _written(getattr(robot, _method_for(str(file))), inner)
+        text = file.read_text(encoding="utf-8")
+    terminal.issues(losses)
+    terminal.out.write(text)
+    return 0
+
+
 def _method_for(output: str) -> str:
     """Return the name of the method of `Robot` that writes a file.  Raises CommandError."""
-    if output == "-":
-        raise CommandError(USAGE, f"OUTPUT: expected a file, {', '.join(WRITERS)}, got the standard output")
     known = {suffix: name for suffix, name in WRITERS.items() if hasattr(Robot, name)}
     suffix = Path(output).suffix.lower()
     if suffix not in known:
@@ -291,9 +342,9 @@ def _written(write: Callable[..., Any], arguments: argparse.Namespace) -> tuple[
     for option, value in (("loops", arguments.to_loops), ("meshes", arguments.to_meshes)):
         if value is not None:
             if option not in taken:
-                raise CommandError(
-                    USAGE, f"--to-{option}: files like {escaped(arguments.output)} have no such companion"
-                )
+                remedy = "; --hulls writes convex hulls into the file itself" if option == "meshes" else ""
+                file = escaped(arguments.output)
+                raise CommandError(USAGE, f"--to-{option}: files like {file} have no such companion{remedy}")
             options[option] = value
     try:
         report = write(arguments.output, **options)
