@@ -238,6 +238,9 @@ def test_info_expands_xacro_files_on_request(linkwork, tmp_path):
     refused = linkwork("info", str(file))
     assert refused.code == 3 and "is a program, which can run code" in refused.err
     expanded = linkwork("info", str(file), "--xacro", "--argument", "p=left_")
+    assert linkwork("info", str(file), "--xacro", "--argument", "p:=left_").out == expanded.out  # as ROS writes it
+    ran = linkwork("info", str(file), "--xacro", "p:=left_")
+    assert ran.code == 2 and "an argument of a xacro file is --argument p=left_" in ran.err
     assert expanded.code == 0 and "left_a" in expanded.out
     wrong = linkwork("info", str(file), "--argument", "p")
     assert wrong.code == 2 and "expected NAME=VALUE" in wrong.err

@@ -550,5 +550,7 @@ def test_words_that_are_no_names_of_configurations_and_results_as_robots_get_adv
     (tmp_path / "run.csv").write_text("t,q:shoulder\n0,1\n")
     ran = linkwork("view", str(tmp_path / "run.csv"))
     assert ran.code == 3 and "hint: options read results: linkwork view ROBOT --motion FILE" in ran.err
+    pairs = "touching=[('a/3', 'b'), ('c d', 'e')] lets them touch"
+    assert output.as_options(pairs) == "--touching a/3 b --touching 'c d' e lets them touch"
     assert output.as_options('read it by load(path, format="cell")') == "read it by --format cell"
     assert output.as_options("load the file with floating_base=True") == "load the file with --floating-base"

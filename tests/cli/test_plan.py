@@ -212,3 +212,31 @@ def test_messages_of_failed_plans_name_options_of_the_command(linkwork, tmp_path
     assert ran.code == 1 and ran.err == ""  # progress is quiet, too
     for text in (ran.out, data["message"]):
         assert "--output FILE.html draws it" in text and "show()" not in text
+
+
+def test_plan_command_plans_robots_whose_links_cannot_collide(linkwork, urdf):
+    link = '<link name="{}"><collision><geometry><sphere radius="0.1"/></geometry></collision></link>'
+    joint = '<joint name="j" type="revolute"><parent link="a"/><child link="b"/><axis xyz="0 0 1"/>{}</joint>'
+    limit = '<limit lower="-2" upper="2" effort="1" velocity="1"/>'
+    file = urdf(f'<robot name="two">{link.format("a")}{link.format("b")}{joint.format(limit)}</robot>')
+    ran = linkwork("plan", file, "--start", "-1", "--goal", "1.5", "--json")
+    data = json.loads(ran.out)
+    assert ran.code == 0 and data["status"] == "solved" and data["path"] == [[-1.0], [1.5]], ran
+    ran = linkwork("distances", file, "--q", "0")
+    assert ran.code == 3 and "no enabled collision pair: pass --scene FILE" in ran.err, ran
+
+
+def test_plan_command_lets_pairs_touch_that_an_option_names(linkwork, urdf):
+    shape = '<collision><origin xyz="{}"/><geometry><sphere radius="0.1"/></geometry></collision>'
+    links = {"base": "0 0 0", "first": "1 0 0", "tip": "0 1 0"}
+    text = "".join(f'<link name="{name}">{shape.format(at)}</link>' for name, at in links.items())
+    limit = '<axis xyz="0 0 1"/><limit lower="-2" upper="2" effort="1" velocity="1"/>'
+    for name, parent, child in (("j", "base", "first"), ("k", "first", "tip")):
+        text += f'<joint name="{name}" type="revolute"><parent link="{parent}"/><child link="{child}"/>{limit}</joint>'
+    file = urdf(f'<robot name="three">{text.replace("0 1 0", "0.1998 0 0")}</robot>')
+    options = ("plan", "--start", "0", "0", "--goal", "0.5", "0.1")
+    ran = linkwork(*options, file)
+    assert ran.code == 1 and "--touching base tip lets them touch" in ran.out, ran
+    ran = linkwork(*options, "--touching", "base", "tip", file)
+    assert ran.code == 0 and "three: solved" in ran.out, ran
+    assert linkwork(*options, "--touching", "base", "tpi", file).code == 2

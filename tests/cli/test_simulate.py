@@ -128,3 +128,15 @@ def test_default_gains_of_computed_torque_on_feet_damp_critically(monkeypatch):
     assert np.allclose(kd, 2.0 * np.sqrt(kp * [2.0, 3.0])) and np.allclose(kp[1] / kp[0], 1.5)
     arguments.kd = 7.0
     assert simulate._acceleration_gains(None, arguments, np.zeros(2))[1] == 7.0
+
+
+def test_simulate_of_a_walking_robot_on_the_ground_names_the_option_of_a_floating_base(linkwork, urdf):
+    mass = '<inertial><mass value="1"/><inertia ixx="1" ixy="0" ixz="0" iyy="1" iyz="0" izz="1"/></inertial>'
+    joint = (
+        '<joint name="j" type="continuous"><origin xyz="0 0 -0.1"/><parent link="trunk"/><child link="foot"/></joint>'
+    )
+    file = urdf(f'<robot name="hopper"><link name="trunk">{mass}</link><link name="foot">{mass}</link>{joint}</robot>')
+    options = ("simulate", file, "--contacts", "foot", "--duration", "0.002", "--height")
+    assert "load it with --floating-base" in linkwork(*options, "0.1").err
+    assert "--floating-base" not in linkwork(*options, "-0.095").err
+    assert "load it with" not in linkwork(*options, "0.1", "--floating-base").err

@@ -294,3 +294,21 @@ def test_tables_of_configurations_of_mechanisms_close_their_loops(files, linkwor
 def test_quoted_names_in_the_header_of_a_table_may_have_commas_and_blanks():
     table = stored_values._cells('"slide, left","lift up"\n1,2\n3,4\n')
     assert table.header == ["slide, left", "lift up"] and table.rows == [["1", "2"], ["3", "4"]]
+
+
+def test_files_of_failed_results_are_read_with_a_warning(files, linkwork):
+    result = {"q": Q.tolist(), "success": False, "status": "out_of_reach"}
+    (files / "failed.json").write_text(json.dumps(result))
+    ran = linkwork("pose", "arm6", "--frame", "tool", "--q", "@failed.json")
+    assert ran.code == 0 and "warning: --q: the result of @failed.json has the status out_of_reach" in ran.err
+    (files / "solved.json").write_text(json.dumps(result | {"success": True}))
+    assert linkwork("pose", "arm6", "--frame", "tool", "--q", "@solved.json").err == ""
+
+
+def test_angles_of_poses_that_are_probably_degrees_are_a_warning_of_the_command(linkwork):
+    options = ("ik", "arm6", "--frame", "tool", "--pose", "0.4", "0", "0.4", "180", "0", "0")
+    ran = linkwork(*options)
+    assert ran.err.startswith(
+        "linkwork: warning: --pose: angles are in rad, and 180 rad are 28.6 revolutions; write deg"
+    )
+    assert linkwork(*options, "--quiet").err == ""

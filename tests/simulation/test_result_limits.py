@@ -207,8 +207,9 @@ def test_overlaps_at_the_start_are_reported_above_their_limits(falling: lw.Robot
             model=model, measured=lambda *_, c=candidate, d=depth: [(c, np.array([-d, 1.0]))]
         )
         texts = ContactSet._too_deep(contacts, falling, np.zeros((2, 1)), 0.001, {})
-        assert texts == ([f"a and b by {1e3 * depth:.3g} mm"] if reported else []), (depth, stiffness, model)
+        expected = [(f"a and b by {1e3 * depth:.3g} mm", depth)] if reported else []
+        assert texts == expected, (depth, stiffness, model)
     for count, end in ((4, "c3 by 1 mm$"), (5, "c3 by 1 mm, and 1 more$")):
-        listed: Any = SimpleNamespace(_too_deep=lambda *_, n=count: [f"c{k} by 1 mm" for k in range(n)])
+        listed: Any = SimpleNamespace(_too_deep=lambda *_, n=count: [(f"c{k} by 1 mm", 1e-3) for k in range(n)])
         with pytest.warns(SimulationWarning, match=f"overlap at the start are pushed apart: c0 by 1 mm; .*{end}"):
             ContactSet.warn_of_overlaps(listed, falling, np.zeros(1), 0.001)

@@ -130,8 +130,9 @@ _CHOICES = {
 
 
 def _pair(text: str) -> tuple[str, str]:
-    """Return a name and a value from NAME=VALUE.  Raises argparse.ArgumentTypeError."""
+    """Return a name and a value from NAME=VALUE, or NAME:=VALUE as ROS has it.  Raises argparse.ArgumentTypeError."""
     name, equals, value = text.partition("=")
+    name = name.removesuffix(":")
     if not name or not equals:
         raise argparse.ArgumentTypeError(f"expected NAME=VALUE, got {text!r}")
     return name, value

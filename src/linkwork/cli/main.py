@@ -102,7 +102,7 @@ def _run(words: Sequence[str], terminal: Terminal) -> int:
     try:
         code: int = parsed.run(parsed, terminal)
     except CommandError as error:  # of Python code, about arguments that are options here
-        message = with_options(str(error), parsed.options)
+        message = with_options(as_options(str(error)), parsed.options)
         raise CommandError(error.code, message, error.issues, error.warnings) from error
     return code
 
@@ -143,13 +143,13 @@ def _warnings_logged(terminal: Terminal) -> Iterator[None]:
     """
     logged: set[str] = set()
     with warnings.catch_warnings():
-        for category in _WARNINGS:
+        for category in (*_WARNINGS, UserWarning):
             warnings.simplefilter("always", category)
         warnings.simplefilter("ignore", ModelWarning)  # commands list all problems of a robot
         otherwise = warnings.showwarning
 
         def show(message: Warning | str, category: type[Warning], *position: Any, **more: Any) -> None:
-            if issubclass(category, _WARNINGS):
+            if category is UserWarning or issubclass(category, _WARNINGS):
                 text = as_options(str(message))
                 if text not in logged:
                     terminal.warning(escaped(text))

@@ -7,6 +7,7 @@ width: empty columns are omitted, and columns that do not fit follow below.
 from __future__ import annotations
 
 import re
+import shlex
 import shutil
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -127,6 +128,7 @@ class Terminal:
 
 _ARGUMENT = re.compile(r"""\b(\w+)=(?:True\b|(['"])(\w+)\2)""")
 _LOADED = re.compile(r"""\bload\(path, (\w+=(['"])\w+\2)\)""")  # an option of load with a value
+_TOUCHING = re.compile(r"""touching=\[\((['"])(.+?)\1, (['"])(.+?)\3\)((?:, \([^()]*\))*)\]""")  # pairs of plan
 _CALLS = {
     "load(path, format=...)": "--format NAME",
     "load(path, xacro=True)": "--xacro",
@@ -135,6 +137,8 @@ _CALLS = {
     "loops= writes a file": "--to-loops FILE writes a file",
     "robot.to_srdf(path) writes": "--to-srdf FILE writes",
     "Robot.with_collision_hulls replaces": "--hulls replaces",
+    "pass a scene, or enable pairs by with_collision_pairs": "pass --scene FILE",
+    "numpy.radians converts degrees": "write deg after numbers that are degrees, such as 90deg",
     "couple them: robot.with_couplings": "--mimic coupled couples them",
 }
 
@@ -145,7 +149,14 @@ def as_options(message: str) -> str:
     for call, option in _CALLS.items():
         text = text.replace(call, option)
     text = _LOADED.sub(r"\1", text)
+    text = _TOUCHING.sub(_touching_options, text)
     return _ARGUMENT.sub(lambda match: f"--{match[1].replace('_', '-')} {match[3] or ''}".rstrip(), text)
+
+
+def _touching_options(match: re.Match[str]) -> str:
+    """Return the options for a list of pairs that may touch."""
+    pairs = re.findall(r"""\((['"])(.+?)\1, (['"])(.+?)\3\)""", match[0])
+    return " ".join(f"--touching {shlex.quote(a)} {shlex.quote(b)}" for _, a, _, b in pairs)
 
 
 _LEADING = re.compile(r"(?:[a-z_]+: )?([a-z]+(?:_[a-z]+)*)(?=[:\[])")

@@ -184,6 +184,8 @@ class CommandParser(argparse.ArgumentParser):
                 hint = self._option_hint(option)
                 self.error(f"unknown option {escaped(repr(option))}{hint and '; '}{hint}")
             count = 0 if action is None or equals or action.nargs == 0 else 1
+            if count and action is not None and isinstance(action.nargs, int):
+                count = action.nargs
             if action is not None and action.nargs == "+" and not equals:
                 count = next((k for k, next_word in enumerate(queue) if self._is_option(next_word)), len(queue))
             chosen = queue[:count]

@@ -9,6 +9,7 @@ import csv
 import json
 import re
 import sys
+import warnings
 import zipfile
 from collections.abc import Mapping, Sequence
 from io import BytesIO
@@ -97,6 +98,9 @@ def _selected(
             raise ValueError(f"{option}: {match['file']} has columns, expected @{match['file']}:ROW, got {word!r}")
         return content, None, row
     stated: Any = None
+    if isinstance(content, dict) and content.get("success") is False:
+        status = content.get("status", "failed")
+        warnings.warn(f"{option}: the result of {word} has the status {status}", stacklevel=2)
     if isinstance(content, dict):
         scalars = [x for x in content.values() if isinstance(x, (int, float)) and not isinstance(x, bool)]
         if names and match["key"] is None and scalars and len(scalars) == len(content):

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import argparse
 import math
+import warnings
 from collections.abc import Callable, Mapping, Sequence
 from itertools import zip_longest
 from pathlib import Path
@@ -138,7 +139,12 @@ def pose_of(option: str, texts: Sequence[str]) -> np.ndarray:
     if values.shape not in ((3,), (6,)):
         expected = "X Y Z ROLL PITCH YAW, or X Y Z" + (", or a matrix (4, 4)" if is_file(texts) else "")
         raise ValueError(f"{option}: expected {expected}, got {_size(values)}")
-    return pose(values[:3], rpy=values[3:] if len(values) == 6 else None)
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always", UserWarning)
+        X = pose(values[:3], rpy=values[3:] if len(values) == 6 else None)
+    for warning in caught:  # of angles that are probably degrees
+        warnings.warn(f"{option}: {str(warning.message).removeprefix('pose: rpy: ')}", stacklevel=2)
+    return X
 
 
 def position_of(option: str, texts: Sequence[str], unit: str = "m") -> np.ndarray:

@@ -291,7 +291,7 @@ class ConfigurationGeometry:
                 if unit == "m" and not (np.isfinite(low) and np.isfinite(high)):
                     name = self.robot.q_names[q.start + k]
                     raise ValueError(
-                        f"plan: {name!r} is an unbounded length in [{low:g}, {high:g}] m; "
+                        f"plan: {name!r} is an unbounded length in [{low:g}, {high:g}] m, which cannot be sampled; "
                         f"set position_limits={{{name!r}: (lower, upper)}}"
                     )
 

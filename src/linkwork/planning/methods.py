@@ -70,7 +70,7 @@ class PlanningMethods(RobotBase):
         (pairs of the robot's links), "scene" (links and obstacles) and single pairs, as in ``{"scene": 0.02, ("box",
         "table"): -0.001}``; missing entries are 0.  A pair with a negative margin may overlap by its absolute value.
         ``pairs``: pairs of names of links and obstacles that are checked; default: all of `collision_pairs` and of the
-        scene.
+        scene.  Without a scene and without such pairs nothing can collide, and only limits and constraints hold.
         ``touching``: pairs of names that may touch, such as a held box and the table from which it is lifted.  They may
         be 0.1 mm deeper than at the start and at goal configurations, but no deeper.
 

@@ -65,8 +65,8 @@ class PathConstraintTasks:
         if (tolerances > 0.5 * self.bounds)[np.isfinite(tolerances)].any():
             k = int(np.argmax(np.where(np.isfinite(tolerances), tolerances / self.bounds, 0.0)))
             raise ValueError(
-                f"{caller}: constraint_tolerance: {self.names[k]!r} has tolerance {tolerances[k]:.3g} at "
-                f"waypoints; expected at least {2.0 * tolerances[k]:.3g}, got {self.bounds[k]:.3g}"
+                f"{caller}: constraint_tolerance: {self.names[k]!r}: expected at least {2.0 * tolerances[k]:.3g}, "
+                f"twice the tolerance at waypoints, got {self.bounds[k]:.3g}"
             )
 
     def size(self, q: np.ndarray) -> np.ndarray:
@@ -140,7 +140,7 @@ def _read_constraints(caller: str, robot: Any, keep: Any) -> list[Any]:
             raise TypeError(f"{caller}: path_constraints: expected tasks and constraints, got {shown(task)}")
     result = [*keep] or [own_constraint_task(robot.tree, constraint) for constraint in robot.tree.constraints]
     if not result:
-        raise ValueError(f"{caller}: path_constraints: expected at least one task, got none")
+        raise ValueError(f"{caller}: path_constraints: expected at least one task or constraint, got none")
     return result
 
 

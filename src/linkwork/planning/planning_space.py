@@ -61,19 +61,33 @@ class PlanningSpace(ConfigurationGeometry):
         self.method, self.resolution = collision_check, resolution
         super().__init__(robot, weights, position_limits, counted)
         self.checked = 0  # number of edges checked
-        self.blocks = pair_blocks(robot, scene, pairs, self.margins)
-        if collision_check == METHODS[0] and self._edge_name(self.blocks[0]) not in self.blocks[0].selection.kernels:
+        self.blocks = self._pair_blocks()
+        if (
+            self.blocks
+            and collision_check == METHODS[0]
+            and self._edge_name(self.blocks[0]) not in self.blocks[0].selection.kernels
+        ):
             check_edges(self.blocks[0].selection.spec)
         self._edge: dict[str, Any] | None = None  # kernel calls by name
 
     # -- collision checks
 
+    def _pair_blocks(self) -> tuple[PairBlock, ...]:
+        """Return the pairs to check; none if the robot's shapes have no pairs and there are no obstacles.
+
+        Raises ValueError for a robot without collision shapes or without joints, and for unknown names.
+        """
+        robot = self.robot
+        has_choice = self.pairs is not None or not self.margins.is_uniform or bool(self.scene)
+        if not has_choice and robot.nq and robot.collision_shapes and not robot.collision_pairs:
+            return ()
+        return pair_blocks(robot, self.scene, self.pairs, self.margins)
+
     def free(self, q: np.ndarray) -> np.ndarray:
         """Return a mask (n,) of the configurations (n, nq) that are collision-free."""
-        (kernel, more), *further_calls = self._kernel_calls("in_collision")
-        result = np.asarray(kernel(q, *more) < 0.5)
-        for kernel, more in further_calls:
-            result &= kernel(q, *more) < 0.5
+        result = np.ones(len(q), dtype=bool)
+        for kernel, more in self._kernel_calls("in_collision"):
+            result &= np.asarray(kernel(q, *more) < 0.5)
         return result
 
     def free_ends(self, q: np.ndarray) -> np.ndarray:
@@ -163,6 +177,8 @@ class PlanningSpace(ConfigurationGeometry):
 
     def _check_batch(self, q0: np.ndarray, q1: np.ndarray, more: np.ndarray) -> np.ndarray:
         """Return a mask (n,) of the edges that are free, by one call of each kernel."""
+        if not self.blocks:
+            return np.ones(len(q0), dtype=bool)
         (kernel, (margin, *arguments)), *further_calls = self._kernel_calls(f"is_motion_free {self.method}")
         result: np.ndarray = np.asarray(kernel(q0, q1, margin + more, *arguments))[:, 0] == 0.0
         for kernel, (margin, *arguments) in further_calls:
@@ -295,4 +311,4 @@ class PlanningSpace(ConfigurationGeometry):
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         self.__dict__.update(state)
-        self.blocks, self._edge = pair_blocks(self.robot, self.scene, self.pairs, self.margins), None
+        self.blocks, self._edge = self._pair_blocks(), None

@@ -235,7 +235,7 @@ class Roadmap(Shown):
         if result._fingerprint() != metadata["of"]:
             raise ValueError(
                 f"{file}: expected the robot, scene and options of the roadmap (robot {metadata['robot']!r}), "
-                f"got others; its edges need not be free for them"
+                f"got others, for which its edges may collide; create a new Roadmap"
             )
         graph.restored(arrays, metadata["batches"])
         return result

@@ -105,7 +105,9 @@ class RoadmapGraph:
         n, m = len(q), len(edges)
         valid = q.shape == (n, self.q.shape[1]) and edges.shape == (m, 2) and lengths.shape == state.shape == (m,)
         if not valid or not np.isfinite(q).all() or (m and not 0 <= edges.min() <= edges.max() < n):
-            raise ValueError(f"Roadmap.load: expected arrays of a graph: nodes (n, {self.q.shape[1]}), edges (m, 2)")
+            raise ValueError(
+                f"Roadmap.load: expected arrays of a graph: nodes (n, {self.q.shape[1]}), edges (m, 2), got others"
+            )
         self.q, self.edges, self.lengths, self.state, self.batches = q, edges, lengths, state, batches
         self._index()
 
@@ -130,7 +132,7 @@ class RoadmapGraph:
                 base = base_inside(self.space.robot, self.space.scene)
                 tried = (batches - self.batches) * _BATCH
                 raise ValueError(
-                    f"Roadmap: robot, scene and margin: hardly any configuration is free: {count} of {tried}"
+                    f"Roadmap: robot, scene and margin: hardly any configuration is free: {count} of {tried} samples"
                     + (f"; {base}" if base else "")
                 )
         return np.concatenate(result)[:nodes] if result else np.empty((0, self.q.shape[1])), batches

@@ -85,6 +85,14 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="minimum clearance [m] (default: as the scene says, or 0)",
     )
     parser.add_argument(
+        "--touching",
+        metavar=("A", "B"),
+        nargs=2,
+        action="append",
+        default=[],
+        help="a pair of links, shapes or obstacles that may touch, as at the start; may be repeated",
+    )
+    parser.add_argument(
         "--collision-check",
         choices=("certified", "sampled"),
         default="certified",
@@ -160,7 +168,7 @@ def run(arguments: argparse.Namespace, terminal: Terminal) -> int:
                 collision_check=arguments.collision_check,
                 resolution=arguments.resolution,
                 margin=margin,
-                touching=setup.touching,
+                touching=[*setup.touching, *map(tuple, arguments.touching)],
                 seed=arguments.seed,
                 time_limit=arguments.time_limit,
                 position_limits=limits or None,

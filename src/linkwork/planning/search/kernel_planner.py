@@ -54,9 +54,8 @@ class KernelSearchOptions(NamedTuple):
 
 def is_supported(space: PlanningSpace, roots: int) -> bool:
     """Return True if one kernel can search the space with this number of starts and goals."""
-    return (
-        type(space) is PlanningSpace and space.is_plain and space.robot.nq <= _MAX_COORDINATES and roots <= LARGE.roots
-    )
+    is_plain = type(space) is PlanningSpace and space.is_plain and bool(space.blocks)
+    return is_plain and space.robot.nq <= _MAX_COORDINATES and roots <= LARGE.roots
 
 
 def compile_searches(space: PlanningSpace, q: np.ndarray) -> None:

@@ -53,6 +53,7 @@ _OWNERS = LazyCache[tuple[str, ...]](64)
 _GAPS = LazyCache[Kernel](16)
 _PLACING = ("placement", "frame")  # kinds of parameters that change gaps
 _HEAVY = 10.0  # initial force of soft contacts, relative to the weight, above which a warning is issued
+_SUNK = 0.01  # [m] depth from which a fixed base is probably a mistake
 
 
 def over_environments(x: Any, size: tuple[int, ...], leading: tuple[int, ...]) -> np.ndarray:
@@ -195,12 +196,18 @@ class ContactSet:
     ) -> None:
         """Warn (SimulationWarning) of contacts that overlap too deep at q (..., nq) for steps of h [s], with depths.
 
+        A deep overlap of a robot without a floating base suggests that its base should float.
+
         ``parameters`` are values (..., shape) that replace parameters of the robot, by name.
         """
         result = self._too_deep(robot, q, h, parameters or {})
         if result:
             more = f", and {len(result) - 4} more" if len(result) > 4 else ""
-            message = "simulate: bodies that overlap at the start are pushed apart: " + "; ".join(result[:4]) + more
+            texts = "; ".join(text for text, _ in result[:4])
+            message = f"simulate: bodies that overlap at the start are pushed apart: {texts}{more}"
+            deepest = max(depth for _, depth in result)
+            if deepest > _SUNK and not any(body.joint.is_floating for body in robot.tree.bodies):
+                message += "; the robot has no floating base: load it with floating_base=True if its base moves freely"
             warnings.warn(message, SimulationWarning, stacklevel=levels_up())
 
     def measured(
@@ -227,8 +234,8 @@ class ContactSet:
         candidates = self.candidates(robot, robot.neutral())
         return [(candidate, gaps[..., k]) for k, candidate in enumerate(candidates)]
 
-    def _too_deep(self, robot: Any, q: np.ndarray, h: float, parameters: Mapping[str, Any]) -> list[str]:
-        """Return a text for each contact that overlaps by more than it should at q (..., nq), with its depth."""
+    def _too_deep(self, robot: Any, q: np.ndarray, h: float, parameters: Mapping[str, Any]) -> list[tuple[str, float]]:
+        """Return a text and the depth [m] of each contact that overlaps by more than it should at q (..., nq)."""
         weight, deep = _weight(robot, parameters), allowed_depth(robot, h, AT_START)
         placed = {name: x for name, x in parameters.items() if name.partition(":")[0] in _PLACING}
         result = []
@@ -238,7 +245,7 @@ class ContactSet:
             is_deep = (depth > deep) & (True if k is None else k * depth**power > _HEAVY * weight)
             if is_deep.any():
                 deepest = float(np.broadcast_to(depth, is_deep.shape)[is_deep].max())
-                result.append(f"{candidate.name} by {1e3 * deepest:.3g} mm")
+                result.append((f"{candidate.name} by {1e3 * deepest:.3g} mm", deepest))
         return result
 
 
