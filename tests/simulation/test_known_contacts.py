@@ -77,6 +77,30 @@ def test_simulated_contacts_are_rigid_under_any_load(count):
             assert np.abs(forces[:, part].sum(axis=1) / carried - 1.0).max() < 1e-4, (step, k)
 
 
+def test_sliding_box_presses_on_the_ground_with_its_weight_at_any_speed():
+    """Friction of speeds far above g h changes neither the normal force nor the deceleration μ g.
+
+    The second run is a simulation on symbols, which solves its steps to rounding.
+    """
+    box = lw.Robot.build("box", lw.Link("body", lw.shapes.Box((0.4, 0.4, 0.1)), mass=2.0), floating_base=True)
+    corners = [ContactPoint("body", (x, y, -0.05)) for x in (-0.2, 0.2) for y in (-0.2, 0.2)]
+    ground, friction = ContactGround(tuple(corners)), np.array([0.2, 0.5, 0.9, 1.1])
+    q, weight = box.neutral(), 2.0 * G
+    q[6] = 0.05
+    for dt, speed in ((5e-4, 3.0), (2e-3, 1.3), (5e-3, 2.0)):
+        v = np.array([0.0, 0.0, 0.0, 0.8 * speed, -0.6 * speed, 0.0])
+        how = {"duration": 12 * dt, "dt": dt, "contacts": ground, "parameters": {"contact_friction": friction}}
+        result = box.simulate(np.tile(q, (4, 1)), np.tile(v, (4, 1)), **how)
+        normal = result.records["contact_forces"][:, 1:, :, 2].sum(axis=-1)
+        assert np.abs(normal - weight).max() < 0.04 * weight and np.abs(normal[:, 8:] - weight).max() < 1e-3 * weight
+        slowed = -np.diff(np.linalg.norm(result.v[..., 3:5], axis=-1), axis=-1) / dt
+        assert np.allclose(slowed[:, 8:], friction[:, None] * G, rtol=2e-3)
+    exact = lw.compile(
+        lambda mu: box.simulate(q, v, **how | {"duration": 3 * dt, "parameters": {"contact_friction": mu}}).v[-1], mu=()
+    )
+    assert np.abs(exact(friction) - result.v[:, 3]).max() < 0.01 * G * dt
+
+
 @pytest.mark.slow(every=5)
 @pytest.mark.parametrize("kind", [joints.Revolute((0, 0, 1)), joints.Spherical(), joints.Prismatic((1, 0, 0))])
 def test_hooks_of_a_milligram_to_a_ton_carry_a_crane_of_a_ton(kind):

@@ -29,7 +29,7 @@ from linkwork.expr.control import while_loop
 from linkwork.expr.linalg.factorizations import Symmetric
 from linkwork.expr.linalg.sparse_dot import dot, is_zero
 from linkwork.expr.linalg.triangular_factors import Pivots
-from linkwork.expr.scalar.functions import eq, fabs, fmax, fmin, lt, or_, sqrt, where
+from linkwork.expr.scalar.functions import and_, eq, fabs, fmax, fmin, lt, or_, sqrt, where
 from linkwork.simulation.algorithms.contact.contact_products import bent, bent_by_limbs, pull
 from linkwork.simulation.algorithms.contact.contact_terms import (
     FIRMER,
@@ -52,9 +52,10 @@ Rows = Sequence[Sequence[Any]]
 
 _AT_MOST = 100
 _LEAST = 1e-13  # slip that counts as zero, relative to the change of speed by other forces in a step
-_AGAIN = 6  # maximum number of rounds for the slips
-_SAME = 1e-2  # change of slips that ends the rounds, relative to them and to the change by other forces in a step
-_CLOSELY, _CLOSE = 60, 1e-8  # maximum number of rounds and change, relative to that by forces, for exact velocities
+_AGAIN = 12  # maximum number of rounds for the slips
+_LEAST_FACTOR, _MOST_FACTOR = -4.0, 0.5  # bounds of the factor of Anderson's acceleration
+_SAME = 1e-2  # change of slips that ends the rounds, relative to the change of the normal velocity in a step
+_CLOSELY, _CLOSE = 60, 1e-8  # the same numbers for exact velocities
 _FIRM = 1e2  # factor of the firmness beyond bearings from round to round, up to `FIRMER`
 _FIRMED = 3  # number of these rounds
 _ENOUGH = 1e-9  # relative gradient at which Newton's method ends
@@ -191,6 +192,10 @@ class ContactProgram:
             result.append(sqrt(c[0] * c[0] + c[1] * c[1] + (least * least + 1e-200)))
         return result
 
+    def normal_change(self, contact: ContactAt) -> Any:
+        """Return the order of the change of a contact's normal velocity by its impulse [m/s]."""
+        return contact.forced + fabs(dot(contact.J[2], self.v))
+
     def _by_contact(self, rates: Scalars) -> list[Scalars]:
         return [rates[3 * k : 3 * k + 3] for k in range(len(self.contacts))]
 
@@ -257,17 +262,14 @@ class ContactProgram:
 
     def _round(self, state: ProgramSolution, closely: bool) -> ProgramSolution:
         """Return the solution for the current slips (sliding speeds), and the slips of the next round."""
-        relative, of_forces = (0.0, _CLOSE) if closely else (_SAME, _SAME)
+        accuracy = _CLOSE if closely else _SAME
         current = list(state.slips)
         solved, count = self._least(self.terms(current), state.at)
         at = solved.at
         slips_now = self.slips(self.rates_of(at))
         changes = zip(self.contacts, slips_now, current, strict=True)
-        moved = sum(
-            (fmax(fabs(a - b) - relative * a - of_forces * contact.forced, 0.0) for contact, a, b in changes), 0.0
-        )
-        before = zip(slips_now, current, list(state.point_slips), list(state.used), strict=True)
-        following = [_secant(*slips) for slips in before] if closely else slips_now
+        moved = sum((fmax(fabs(a - b) - accuracy * self.normal_change(contact), 0.0) for contact, a, b in changes), 0.0)
+        following = _following_slips(slips_now, current, list(state.point_slips), list(state.used))
         steps = state.steps + count
         ended = solved.left, solved.enough, state.firmer
         return ProgramSolution(at, array(following), state.slips, array(slips_now), moved, steps, *ended)
@@ -402,14 +404,17 @@ class ContactProgram:
         return H
 
 
-def _secant(resulting: Any, used: Any, resulting_before: Any, used_before: Any) -> Any:
-    """Return the secant estimate of the sliding speed that a round of the solver reproduces.
+def _following_slips(resulting: Scalars, used: Scalars, resulting_before: Scalars, used_before: Scalars) -> list[Any]:
+    """Return the sliding speeds of the next round, by Anderson's acceleration of depth 1.
 
-    A round with the speed ``used`` yields the speed ``resulting``; the last two arguments are those of the round
-    before.
+    A round with the speeds ``used`` yields the speeds ``resulting``; the last two arguments are those of the round
+    before.  Source: Anderson, Iterative procedures for nonlinear integral equations, 1965.
     """
-    apart = used - used_before
-    far = lt(1e-14 * used, fabs(apart))
-    slope = where(far, (resulting - resulting_before) / where(far, apart, 1.0), 0.0)
-    slope = fmax(-0.5, fmin(slope, 0.8))
-    return fmax((resulting - slope * used) / (1.0 - slope), 0.0)
+    error = [a - b for a, b in zip(resulting, used, strict=True)]
+    change = [a - (b - c) for a, b, c in zip(error, resulting_before, used_before, strict=True)]
+    apart = [a - b for a, b in zip(used, used_before, strict=True)]
+    size = dot(change, change)
+    usable = and_(lt(1e-28 * dot(used, used), dot(apart, apart)), lt(0.0, size))
+    factor = where(usable, dot(error, change) / where(usable, size, 1.0), 0.0)
+    factor = fmax(_LEAST_FACTOR, fmin(factor, _MOST_FACTOR))
+    return [fmax(a - factor * (a - b), 0.0) for a, b in zip(resulting, resulting_before, strict=True)]
