@@ -244,7 +244,7 @@ def test_delays_within_rounding_of_whole_steps_are_whole():
     for delay in (0.1 * 9_998, 0.1 * 10_000):
         words = "StateSpace.discretized: input_delay: expected delays that add fewer than 10000 states"
         refused(words, system.discretized, 0.1, input_delay=delay)
-    refused("dt: expected a model in continuous time, got one with dt=0.1 s", state_space(2, 1, 0.1).discretized, 0.1)
+    refused("expected a model in continuous time, got one with dt=0.1 s", state_space(2, 1, 0.1).discretized, 0.1)
 
 
 def test_states_with_other_degrees_of_freedom_are_refused():
@@ -340,7 +340,7 @@ def test_sizes_of_inputs_in_the_contract_are_positive():
 
 def test_regulators_of_several_states_are_no_controllers():
     batch = SimpleNamespace(q=np.zeros((3, 2)))
-    words = r"LQRController: on symbols expected one reference state, got a batch \(3,\)"
+    words = r"LQRController: q, v: expected one reference state for symbols, got a batch \(3,\)"
     refused(words, LQRController._on_symbols, batch, [0.1, 0.2], [0.3, 0.4])
 
 

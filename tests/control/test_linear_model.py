@@ -60,7 +60,7 @@ def test_linear_model_of_a_cart_pole_has_the_textbooks_matrices_poles_and_freque
     sampled = model.discretized(h).frequency_response(omega)
     z, zoh = np.exp(s * h)[..., None, None], model.discretized(h)
     assert np.allclose(sampled, zoh.C @ np.linalg.inv(z * np.eye(4) - zoh.A) @ zoh.B + zoh.D, rtol=1e-9, atol=1e-12)
-    with pytest.raises(ValueError, match=r"frequency_response: omega: expected frequencies other than poles"):
+    with pytest.raises(ValueError, match=r"frequency_response: omega: expected frequencies at which"):
         model.frequency_response([0.0])
 
 
@@ -132,7 +132,7 @@ def test_zero_order_hold_of_delayed_inputs_equals_the_exact_piecewise_motion() -
                 block[:n] = np.hstack([model.A, model.B]) * (end - start)
                 motion = (expm(block) @ [*motion, *late(0.5 * (start + end))])[:n]
             assert np.allclose(x[:n], motion, atol=1e-10)
-    with pytest.raises(ValueError, match=r"discretized: dt: expected a model in continuous time, got one with dt=0.05"):
+    with pytest.raises(ValueError, match=r"discretized: expected a model in continuous time, got one with dt=0.05"):
         sampled.discretized(0.1)
     with pytest.raises(ValueError, match=r"discretized: dt: expected a step with a finite exp\(A dt\), got 1000.0 s"):
         linear_model(robot, [np.pi, 0.0]).discretized(1000.0)

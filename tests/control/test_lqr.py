@@ -187,7 +187,7 @@ def test_invalid_and_unstabilisable_systems_of_lqr_are_refused() -> None:
                 function(**arguments, **options)
     with pytest.raises(ValueError, match="num_steps: expected an integer, or matrices"):
         finite_horizon_lqr(A, B, Q, R)
-    with pytest.raises(ValueError, match="the same number of steps for all"):
+    with pytest.raises(ValueError, match="the same number of steps in all arguments"):
         finite_horizon_lqr(np.tile(A, (3, 1, 1)), B, Q, R, num_steps=4)
     # in a batch, one that has no regulator leaves the others alone
     A_valid = np.array([[0.0, 1.0], [0.0, 0.0]])

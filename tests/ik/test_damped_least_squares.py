@@ -79,7 +79,7 @@ def test_targets_by_task_may_be_passed_as_one_dict():
     assert np.array_equal(plain.solve(q, forearm_distal=x, targets={"hand": X}).q, by_name)
     with pytest.raises(UnknownNameError, match="targets: no target named 'hnd'; did you mean 'hand'"):
         plain.solve(q, targets={"hnd": X})
-    with pytest.raises(ValueError, match="hand: expected one target, got two"):
+    with pytest.raises(ValueError, match="hand: expected one target, got one by name"):
         plain.solve(q, hand=X, forearm_distal=x, targets={"hand": X})
     assert "targets" in problem.shapes  # the name of a task
     with pytest.raises(ValueError, match="targets"):

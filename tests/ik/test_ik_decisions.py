@@ -97,7 +97,7 @@ def test_conflicts_that_a_further_search_solves_have_no_multipliers():
 def test_problems_that_paths_and_several_solutions_do_not_support_are_refused():
     posture = SimpleNamespace(tasks=(), shapes={}, solver="soft", caller="f")
     refused("f: tasks: expected a task with a target, got none", path_ik._paths, posture, "f", {})
-    words = "f: num_solutions: expected a problem of hard tasks, got solver 'soft'"
+    words = "f: num_solutions: expected hard tasks and solver 'levenberg', got 'soft'"
     refused(words, multiple_solutions.several_solutions, posture, 2, np.zeros(2), np.zeros(0), {})
     for count in (0, multiple_solutions._MOST + 1):
         refused(
@@ -116,7 +116,9 @@ def test_problems_that_paths_and_several_solutions_do_not_support_are_refused():
     batch = SimpleNamespace(
         success=np.ones((2, 3), bool), reconfigured=np.zeros((2, 3), bool), steps=np.zeros((2, 2, 2))
     )
-    refused(r"explain: index: expected one of the paths \(2,\), got \(\)", IKPathResult._describe, batch, ())
+    refused(
+        r"explain: index: expected indices of one path in the batch \(2,\), got \(\)", IKPathResult._describe, batch, ()
+    )
 
 
 def test_soft_tasks_are_done_within_their_tolerances():

@@ -76,12 +76,12 @@ STATIC_NAMES = {
             ({"name": ""}, "name: expected a string, got ''; end __post_init__ with self.settle"),
             ({"component_names": ("a", "a")}, "component_names: expected distinct strings"),
             ({"component_names": ("a", 2)}, "component_names: expected distinct strings"),
-            ({"row_units": ("m",)}, "row_units: expected 2, as component_names has, got 1"),
-            ({"ranges": ((0.0, 0.0),) * 3}, "ranges: expected 2, as component_names has, got 3"),
-            ({"tolerances": ()}, "tolerances: expected 2, as component_names has, got 0"),
+            ({"row_units": ("m",)}, "row_units: expected 2 entries, as component_names has, got 1"),
+            ({"ranges": ((0.0, 0.0),) * 3}, "ranges: expected 2 entries, as component_names has, got 3"),
+            ({"tolerances": ()}, "tolerances: expected 2 entries, as component_names has, got 0"),
             ({"row_units": ("m", "N")}, "row_units: expected one of .*, got 'N'"),
-            ({"ranges": ((0.0, 0.0), (1.0, 0.9))}, r"ranges: expected pairs \(lower, upper\), got \(1.0, 0.9\)"),
-            ({"ranges": ((0.0, 0.0), (np.nan, 0.9))}, "ranges: expected pairs"),
+            ({"ranges": ((0.0, 0.0), (1.0, 0.9))}, r"ranges: expected lower <= upper, got \(1.0, 0.9\)"),
+            ({"ranges": ((0.0, 0.0), (np.nan, 0.9))}, "ranges: expected lower <= upper"),
         ),
     ),
     "controller": (
@@ -226,7 +226,7 @@ def test_errors_of_tasks_of_velocity_and_of_drifts_are_those_of_their_values() -
     assert task_contract._errors(trial([1.0, 2.0], J)) == [0.0, 0.0]
     assert min(task_contract._errors(trial([1.0, 2.01], J))) > 1e-3
     for wrong, words in (
-        (([1.0, 2.0], [[1.0, 2.0]]), r"rows: expected \(2, 2\), got shape \(1, 2\)"),
+        (([1.0, 2.0], [[1.0, 2.0]]), r"rows: expected a Jacobian of shape \(2, 2\), got \(1, 2\)"),
         (([1.0, np.inf], J), r"errors, rows: expected finite numbers, got \[ 1. inf\] at q = \[0.3, -0.7\]"),
         (([1.0, 2.0], [[1.0, np.nan], [3.0, 4.0]]), "errors, rows: expected finite numbers"),
     ):

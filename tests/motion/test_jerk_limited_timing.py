@@ -180,8 +180,8 @@ def test_loaded_arm_satisfies_torque_and_jerk_limits():
 def test_invalid_arguments_of_jerk_limited_timing_are_refused():
     path = _cubic(0)
     cases = [
-        ({"jerk": -1.0}, "jerk of 0: expected a limit that permits rest, got -1"),
-        ({"jerk": float("nan")}, "jerk of 0: expected a limit that permits rest, got nan"),
+        ({"jerk": -1.0}, "jerk of 0: expected a limit >= 0, which permits rest, got -1"),
+        ({"jerk": float("nan")}, "jerk of 0: expected a limit >= 0, which permits rest, got nan"),
         ({"jerk": [0.0, 1.0]}, "jerk: '0' moves along the path, and its limit is 0"),
         ({"jerk": 1.0, "tolerance": 0.0}, "tolerance: expected a positive number or None"),
     ]

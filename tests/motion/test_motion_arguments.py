@@ -301,7 +301,7 @@ def test_rates_of_plain_coordinates_are_their_velocities():
 def test_velocities_that_constraints_forbid_and_velocity_constraints_are_refused():
     expected = np.array([[0.5, 2.0]])
     refuse_velocities("f", TWO, "v0", expected, expected + np.array([0.0, 2.5e-6]))
-    words = "f: v0: expected velocities that satisfy the constraints, got 2 for 'elbow', which moves with"
+    words = "f: v0: expected velocities that satisfy the constraints, got 2 for 'elbow', which must move at"
     refused(words, refuse_velocities, "f", TWO, "v0", expected, expected + np.array([0.0, 4e-6]))
     assert not is_closed("f", TWO, None) and is_closed("f", lw.load("fourbar"), ["crank_hinge"])
     refused("f: independent: expected None for 'double_pendulum', which has no loops", is_closed, "f", TWO, ["elbow"])

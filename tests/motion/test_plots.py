@@ -44,8 +44,8 @@ def test_trajectory_plots_shade_limits_and_name_joints(arm):
     assert not _shaded(motion.plot(num_samples=10, limits=False)[0]) and _shaded(motion.plot(num_samples=10)[0])
     for options, text in (
         ({"limits": {"speed": 1.0}}, "position, velocity"),
-        ({"limits": {"velocity": np.nan}}, "velocity of j0: expected a limit that permits"),
-        ({"limits": {"velocity": (0.5, 1.0)}}, "velocity of .*: expected a lower limit that permits rest"),
+        ({"limits": {"velocity": np.nan}}, "velocity of j0: expected a limit >= 0, which permits"),
+        ({"limits": {"velocity": (0.5, 1.0)}}, "velocity of .*: expected a lower limit <= 0, which permits rest"),
         ({"limits": {"position": (1.0, -1.0)}}, "position: expected lower limits below upper ones"),
         ({"limits": {"position": "far"}}, "position: expected a number or an array"),
         ({"limits": 3.0}, "expected True"),

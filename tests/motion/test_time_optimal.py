@@ -282,14 +282,14 @@ def test_invalid_arguments_of_time_optimal_are_refused():
     cases = [
         ({"velocity": 1.0}, "expected limits acceleration= or torque="),
         ({"acceleration": [1.0, 2.0, 3.0]}, r"acceleration: expected a positive number"),
-        ({"acceleration": (0.1, 1.0)}, "acceleration of 0: expected a lower limit that permits rest, got 0.1"),
+        ({"acceleration": (0.1, 1.0)}, "acceleration of 0: expected a lower limit <= 0, which permits rest, got 0.1"),
         ({"acceleration": 1.0, "velocity": [0.0, 1.0]}, "'0' moves along the path, and its limit is 0"),
         (
             {"acceleration": 1.0, "velocity": 1.0, "start_speed": 50.0},
             "start_speed: no motion found within the limits that begins",
         ),
         ({"acceleration": 1.0, "start_speed": -1.0}, "start_speed: expected a number >= 0"),
-        ({"acceleration": float("nan")}, "expected a limit that permits rest, got nan"),
+        ({"acceleration": float("nan")}, "expected a limit >= 0, which permits rest, got nan"),
         ({"torque": 1.0}, "torque: expected a path of a robot, or robot="),
         ({"acceleration": 1.0, "num_points": 0}, "num_points: expected an integer >= 1"),
         (

@@ -229,7 +229,7 @@ def test_quantities_that_a_window_has_not_are_refused():
     assert read(window, "torque", True) is state and window.reads_step
     refused("forward dynamics does not provide torque: features can use one step's", read, window, "torque", False)
     window._before = None
-    refused("torque: not available in a window of a reached state, which has no step", read, window, "torque", True)
+    refused("torque: not available in a window of a single state, without a time step", read, window, "torque", True)
 
 
 def test_congruent_products_of_sparse_and_dense_rows_equal_the_matrix_product(monkeypatch):

@@ -153,7 +153,7 @@ def test_invalid_path_constraints_are_refused() -> None:
     for keep in ("level", 3, {"a": 1}, [3], ["level"]):
         with pytest.raises(TypeError, match="plan: path_constraints: expected tasks and constraints, got"):
             _read_constraints("plan", bare, keep)
-    with pytest.raises(ValueError, match="path_constraints: expected at least one task, got none"):
+    with pytest.raises(ValueError, match="path_constraints: expected at least one task or constraint, got none"):
         _read_constraints("plan", bare, ())
     for facts, words in (
         ({"holonomic": False, "time_dependent": False}, "'wheel'; plan for the robot without_constraints"),

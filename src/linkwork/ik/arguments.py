@@ -329,7 +329,9 @@ def read_targets(problem: TargetOwner, targets: Mapping[str, Any]) -> dict[str, 
         single = {name: x for name, x in targets.items() if name != "targets"}
         twice = [name for name in several if name in single]
         if twice:
-            raise ValueError(f"{problem.caller}: {twice[0]}: expected one target, got two, one of them in targets=")
+            raise ValueError(
+                f"{problem.caller}: {twice[0]}: expected one target, got one by name and another in targets="
+            )
         targets = {**several, **single}
     for name in targets:
         if name not in problem.shapes:

@@ -202,7 +202,7 @@ class ClosedForm(metaclass=WithForeignNames):
         Raises ValueError for an arm without redundancy.
         """
         if self.redundant is None:
-            raise ValueError(f"closed_form: expected a redundant arm, got six axes: {self.family}")
+            raise ValueError(f"closed_form: redundant_angle: expected a redundant arm (7 axes), got 6: {self.family}")
         q = read_configuration(self._robot, "closed_form", "q", q)
         result = redundant_angle(self._robot.tree, self._arm, [q[..., k] for k in range(q.shape[-1])])
         return np.asarray(result, dtype=float)
@@ -219,7 +219,7 @@ class ClosedForm(metaclass=WithForeignNames):
         Raises ValueError for an arm without redundancy, and as `branches` does.
         """
         if self.redundant is None:
-            raise ValueError(f"closed_form: expected a redundant arm, got six axes: {self.family}")
+            raise ValueError(f"closed_form: redundant_ranges: expected a redundant arm (7 axes), got 6: {self.family}")
         if np.shape(X_target) != (4, 4):
             raise ValueError(f"closed_form: X_target: expected one pose (4, 4), got shape {np.shape(X_target)}")
         samples = integer("closed_form", "samples", samples, least=4, description="an integer")

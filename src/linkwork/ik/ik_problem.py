@@ -251,7 +251,7 @@ class IKProblem:
             return several_solutions(self, num_solutions, q_init, tolerances, targets)
         if time_limit is not None:
             if shape:
-                raise ValueError(f"{self.caller}: time_limit: expected one state, got a batch of shape {shape}")
+                raise ValueError(f"{self.caller}: time_limit: expected None or one state, got a batch of shape {shape}")
             run = lambda steps, first: self._run(q_init, tolerances, targets, steps, first, near)  # noqa: E731
             return run_until_deadline(duration(self.caller, "time_limit", time_limit), self.max_iterations, run)
         return self._run(q_init, tolerances, targets, self._steps, self._first, near)

@@ -53,7 +53,7 @@ def several_solutions(
     initial_q = flat_states(q_init, 1, shape)
     if problem.solver != "levenberg":
         raise ValueError(
-            f"{problem.caller}: num_solutions: expected a problem of hard tasks, got solver {problem.solver!r}"
+            f"{problem.caller}: num_solutions: expected hard tasks and solver 'levenberg', got {problem.solver!r}"
         )
     if not len(initial_q):
         sizes = q_init.shape[-1], len(problem.scales), len(DIAGNOSTICS)

@@ -326,7 +326,9 @@ class IKPathResult(Shown, Result):
     def _describe(self, path: int | tuple[int, ...]) -> str:
         success, changed, steps = self.success[path], self.reconfigured[path], np.abs(self.steps[path])
         if success.ndim != 1:
-            raise ValueError(f"explain: index: expected one of the paths {self.success.shape[:-1]}, got {path!r}")
+            raise ValueError(
+                f"explain: index: expected indices of one path in the batch {self.success.shape[:-1]}, got {path!r}"
+            )
         count = len(success)
         sentences = [f"{int(success.sum())} of {count} targets are reached"]
         if not success.all():

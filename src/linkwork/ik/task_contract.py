@@ -147,13 +147,13 @@ def _names(t: _Trial) -> list[float]:
         raise ValueError(f"component_names: expected distinct strings, got {names!r}")
     for field, values in (("row_units", units), ("ranges", task.ranges), ("tolerances", task.tolerances)):
         if len(values) != len(names):
-            raise ValueError(f"{field}: expected {len(names)}, as component_names has, got {len(values)}")
+            raise ValueError(f"{field}: expected {len(names)} entries, as component_names has, got {len(values)}")
     for unit in units:
         if unit not in _UNITS:
             raise ValueError(f"row_units: expected one of {', '.join(_UNITS)}, got {unit!r}")
     for low, high in task.ranges:
         if not low <= high:
-            raise ValueError(f"ranges: expected pairs (lower, upper), got {(low, high)!r}")
+            raise ValueError(f"ranges: expected lower <= upper, got {(low, high)!r}")
     return []
 
 
@@ -162,7 +162,8 @@ def _errors(t: _Trial) -> list[float]:
     for q in t.q:
         e, J = t.rows(q)
         if J.shape != (len(t.task.component_names), t.robot.nv):
-            raise ValueError(f"rows: expected {(len(t.task.component_names), t.robot.nv)}, got shape {J.shape}")
+            shape = len(t.task.component_names), t.robot.nv
+            raise ValueError(f"rows: expected a Jacobian of shape {shape}, got {J.shape}")
         if not np.isfinite(e).all() or not np.isfinite(J).all():
             raise ValueError(f"errors, rows: expected finite numbers, got {e} at q = {q.tolist()}")
         result.append(relative_error(t.errors(q), e))

@@ -89,7 +89,7 @@ def times_within(
 def sample_count(caller: str, duration: float, dt: float | None, num_samples: int | None) -> int:
     """Return the number of samples for steps of about ``dt`` [s], or ``num_samples``.  Raises ValueError."""
     if (dt is None) == (num_samples is None):
-        raise ValueError(f"{caller}: expected either dt [s] or num_samples")
+        raise ValueError(f"{caller}: expected either dt [s] or num_samples, got {'neither' if dt is None else 'both'}")
     if num_samples is None:
         dt = positive(caller, "dt", dt, unit="s", symbols=False)
         if duration / dt > _MAX_SAMPLES:
@@ -140,7 +140,10 @@ def bases(caller: str, space: CurveSpace, base: Any, shape: tuple[int, ...], rob
     A polynomial φ(t) of tangent vectors begins at its base: q(t) = base ⊕ φ(t).
     """
     if base is None:
-        raise ValueError(f"{caller}: base: expected configurations of shape {shape}, as the robot's are not plain")
+        raise ValueError(
+            f"{caller}: base: expected configurations of shape {shape}, got None: the robot has joints "
+            f"with orientations, for which q(t) = base ⊕ φ(t)"
+        )
     return normalized(robot, finite_array(caller, "base", base, shape=shape))
 
 
@@ -183,10 +186,10 @@ def _magnitudes(caller: str, quantity: str, value: Any, names: Sequence[str]) ->
         bad = ~(magnitudes >= 0.0)
         if bad.any():
             k = int(np.argmax(bad))
-            side = f"{side} limit" if pair else "limit"
+            side = f"a {side} limit" if pair else "a limit"
             raise ValueError(
-                f"{caller}: {quantity} of {names[k]}: expected a {side} that permits rest, "
-                f"got {sign * magnitudes[k]:.6g}"
+                f"{caller}: {quantity} of {names[k]}: expected {side} {'>=' if sign > 0.0 else '<='} 0, which "
+                f"permits rest, got {sign * magnitudes[k]:.6g}"
             )
     return up, down
 

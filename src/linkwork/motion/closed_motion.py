@@ -115,7 +115,7 @@ def refuse_velocities(caller: str, robot: Any, name: str, expected: np.ndarray, 
         row = int(gap[:, k].argmax())
         raise ValueError(
             f"{caller}: {name}: expected velocities that satisfy the constraints, got {expected[row, k]:.6g} for "
-            f"{robot.v_names[k]!r}, which moves with {v[row, k]:.6g}; see robot.project"
+            f"{robot.v_names[k]!r}, which must move at {v[row, k]:.6g}; see robot.project"
         )
 
 
@@ -306,15 +306,15 @@ class _ClosedMotion:
             k = int(change.argmax())
             raise ValueError(
                 f"{self.caller}: {name}: expected a configuration on the assembly branch of {self.through[0][1]}, got "
-                f"one that differs by {change[k] * self.units[k]:.3g} in {self.robot.v_names[k]!r} from that to which "
-                f"{', '.join(map(repr, self.independent))} lead; add points between, or use robot.plan"
+                f"one on another: {self.robot.v_names[k]!r} differs by {change[k] * self.units[k]:.3g} at the "
+                f"same values of {', '.join(map(repr, self.independent))}; add points between, or use robot.plan"
             )
 
     def _lost(self, t: float) -> ValueError:
         return ValueError(
-            f"{self.caller}: {', '.join(map(repr, self.independent))}, which run along the curve, do not determine "
-            f"{self.robot.name!r} at t = {t:.6g}: it is singular there, or cannot be assembled; add points, or use "
-            f"robot.plan"
+            f"{self.caller}: the independent coordinates {', '.join(map(repr, self.independent))} do not determine the "
+            f"others of {self.robot.name!r} at t = {t:.6g}: it is singular there, or cannot be assembled; add "
+            f"points, or use robot.plan"
         )
 
 

@@ -194,7 +194,7 @@ def _shapes(trial: _Trial) -> Iterable[float]:
                     f"{method}: expected (values, steps, {{(rows, columns)}}, (rows, parameters)) {expected}, got {got}"
                 )
             if not np.isfinite(np.array(_flat(jacobian), dtype=float)).all():
-                raise ValueError(f"{method}: expected finite values")
+                raise ValueError(f"{method}: expected finite values, got NaN or infinity")
             yield relative_error(jacobian.values, trial.values(sample))
 
 

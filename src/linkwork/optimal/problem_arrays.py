@@ -89,7 +89,8 @@ class PreparedProblem:
             part = len(term.steps) < T or (term.kind == "equality" and not isinstance(term.feature, _SATISFIED_ALONE))
             if early and part and len(early) == len(term.steps):
                 raise ValueError(
-                    f"{SOLVE}: {term.name!r} needs {term.feature.depth} steps before step {early[0]}: pass start="
+                    f"{SOLVE}: {term.name!r} needs {term.feature.depth} steps before step {early[0]}: pass start=, the "
+                    "state at which the path begins"
                 )
             for t in term.steps:
                 weights[t, k] = 0.0 if t in early else 1.0

@@ -46,7 +46,7 @@ def actuated_indices(caller: str, robot: Any, actuators: str | Iterable[str] | N
     else:
         result = robot.v_index([actuators] if isinstance(actuators, str) else actuators)
     if not len(result):
-        raise ValueError(f"{caller}: actuators: expected at least one joint")
+        raise ValueError(f"{caller}: actuators: expected at least one joint, got none")
     return np.sort(result)
 
 

@@ -97,7 +97,9 @@ class LQRController(ReturnedValue):
 
     def _on_symbols(self, q: Any, v: Any) -> Any:
         if self.q.ndim > 1:
-            raise ValueError(f"LQRController: on symbols expected one reference state, got a batch {self.q.shape[:-1]}")
+            raise ValueError(
+                f"LQRController: q, v: expected one reference state for symbols, got a batch {self.q.shape[:-1]}"
+            )
         x = [*self.robot.difference(self.q, q), *(a - b for a, b in zip(v, self.v, strict=True))]
         result = [float(f) for f in self.tau]
         for i, row in zip(self.acting, self.K, strict=True):

@@ -251,9 +251,11 @@ def _steps(caller: str, matrices: Mapping[str, np.ndarray], N: Any, steps: int |
     if steps is not None:
         counts["num_steps"] = integer(caller, "num_steps", steps, least=1)
     if not counts:
-        raise ValueError(f"{caller}: num_steps: expected an integer, or matrices with one per step (T, ...)")
+        raise ValueError(
+            f"{caller}: num_steps: expected an integer, or matrices (T, ...) with one for each step, got neither"
+        )
     if len(set(counts.values())) > 1:
-        raise ValueError(f"{caller}: expected the same number of steps for all, got {counts}")
+        raise ValueError(f"{caller}: expected the same number of steps in all arguments, got {counts}")
     return int(next(iter(counts.values())))
 
 

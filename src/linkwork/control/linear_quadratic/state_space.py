@@ -100,7 +100,8 @@ class StateSpace(ReturnedValue, metaclass=WithForeignNames):
             result: Array = C @ np.linalg.solve(s[..., None, None] * np.eye(A.shape[-1]) - A, B + 0j) + D
         except np.linalg.LinAlgError:
             raise ValueError(
-                "StateSpace.frequency_response: omega: expected frequencies other than poles, got a pole; see poles()"
+                "StateSpace.frequency_response: omega: expected frequencies at which the model has no pole, got a "
+                "pole; see poles()"
             ) from None
         return result
 
@@ -114,13 +115,15 @@ class StateSpace(ReturnedValue, metaclass=WithForeignNames):
         """
         caller = "StateSpace.discretized"
         if self.dt is not None:
-            raise ValueError(f"{caller}: dt: expected a model in continuous time, got one with dt={self.dt:g} s")
+            raise ValueError(f"{caller}: expected a model in continuous time, got one with dt={self.dt:g} s")
         dt, n, m = float(dt), len(self.state_names), len(self.input_names)
         delays = finite_array(caller, "input_delay", input_delay, shape=("...",)) / dt
         if delays.shape not in ((), (m,)) or not (delays >= 0.0).all():
             raise ValueError(f"{caller}: input_delay: expected one delay >= 0 [s] or {m} of them, got {input_delay!r}")
         if not np.max(delays, initial=0.0) * max(m, 1) + n < _MOST_STATES:
-            raise ValueError(f"{caller}: input_delay: expected delays that add fewer than {_MOST_STATES} states")
+            raise ValueError(
+                f"{caller}: input_delay: expected delays that add fewer than {_MOST_STATES} states, got {input_delay!r}"
+            )
         delays = np.broadcast_to(delays, (m,))
         whole = np.floor(delays + _ROUNDING).astype(int)
         parts = np.where(delays - whole > _ROUNDING, delays - whole, 0.0)

@@ -103,7 +103,9 @@ class ClearanceTask(AimedTask):
     def settled(self, robot: Any, state: TaskKinematics) -> Self:
         links = state.clearance_links(bool(self.capacities))
         if not links:
-            raise ValueError(f"task {self.name!r}: scene: expected a scene, or a robot with collision pairs")
+            raise ValueError(
+                f"task {self.name!r}: scene: expected a scene, or a robot with collision pairs, got neither"
+            )
         return replace(self, links=links)
 
 

@@ -117,7 +117,9 @@ class FunctionTask(FunctionRows, Task):
         if not isinstance(self.name, str) or not self.name:
             raise TypeError(f"FunctionTask: name: expected a string, got {self.name!r}")
         if not callable(self.function):
-            raise TypeError(f"task {self.name!r}: expected a function of k, got {self.function!r}")
+            raise TypeError(
+                f"task {self.name!r}: function: expected a function of the kinematics k, got {self.function!r}"
+            )
         units = names("FunctionTask", "units", self.units, description="a unit, or one per component")
         if not units or any(unit not in ("m", "rad", "1") for unit in units):
             raise ValueError(

@@ -97,7 +97,7 @@ def arc(
     by_points, by_center = (via, X1), (center, axis, angle)
     if all(x is not None for x in by_points) and all(x is None for x in by_center):
         if np.ndim(via) == 2:  # type: ignore[arg-type]
-            raise ValueError(f"{caller}: via: expected a point (3,), got a pose; arc(X0, via, X1) passes through it")
+            raise ValueError(f"{caller}: via: expected a point (3,), got a pose; pass its position via[:3, 3]")
         last = np.asarray(real_array(f"{caller}: X1: expected a pose (4, 4) or a point (3,)", X1), dtype=float)
         point = last if last.shape == (3,) else _pose(caller, "X1", X1)[1]
         sweep, middle = _circle(caller, start[1], _position(caller, "via", via), _position(caller, "X1", point))
@@ -117,7 +117,11 @@ def arc(
         if np.linalg.norm(np.cross(along / length, offset)) <= _LEVEL * max(1.0, float(np.linalg.norm(offset))):
             raise ValueError(f"{caller}: X0: expected a pose off the axis through the center, got one on the axis")
     else:
-        raise ValueError(f"{caller}: via, X1, center, axis and angle: expected the first two, or the other three")
+        every = {"via": via, "X1": X1, "center": center, "axis": axis, "angle": angle}
+        names = [name for name, value in every.items() if value is not None]
+        raise ValueError(
+            f"{caller}: expected either via and X1, or center, axis and angle, got {', '.join(names) or 'none'}"
+        )
     X = start[0]
     if orientation == "carried":
         turned = X.rotation.inv_act(Vec3.of(sweep.tolist()))
@@ -169,7 +173,9 @@ def polyline(poses: ArrayLike, *, blend: float | ArrayLike = 0.0, orientation: s
     if radius.shape not in ((), (len(X) - 2,)) or not (radius >= 0.0).all() or not np.isfinite(radius).all():
         raise ValueError(f"{caller}: blend: expected a number >= 0 [m] or {len(X) - 2} of them, got {blend!r}")
     if orientation == "screw" and radius.any():
-        raise ValueError(f'{caller}: blend: screws have corners; leave out blend, or use orientation="decoupled"')
+        raise ValueError(
+            f'{caller}: blend: expected 0, since orientation="screw" cannot round corners; use orientation="decoupled"'
+        )
     if distinct.sum() < 2:
         raise ValueError(f"{caller}: expected at least two different poses, got equal ones")
     corner_radii = np.zeros(len(X))

@@ -117,8 +117,8 @@ def _refuse_checks(collision_check: str, margin: Any, touching: Any, resolution:
     ):
         if not is_default:
             raise ValueError(
-                f"{CALLER}: {name}: expected no such option without a scene, which alone has collisions checked, got "
-                f"{value!r}; pass scene=linkwork.Scene() to check the robot against itself"
+                f"{CALLER}: {name}: expected no such option without a scene, since collisions are not checked then, "
+                f"got {value!r}; pass scene=linkwork.Scene() to check the robot against itself"
             )
 
 

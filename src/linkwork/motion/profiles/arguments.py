@@ -106,7 +106,7 @@ def solve(request: ProfileRequest) -> ProfileArrays:
     if duration is not None and result.durations.max() > duration * (1.0 + 1e-9):
         raise ValueError(
             f"{caller}: no profile within the limits takes {duration:.9g} s; the next longer profile takes "
-            f"{result.durations.max():.9g} s"
+            f"{result.durations.max():.9g} s; pass a longer duration= or higher limits"
         )
     if not together:
         _refuse_moving_ends(request, result)
@@ -131,7 +131,7 @@ def _refuse_moving_ends(request: ProfileRequest, result: ProfileArrays) -> None:
         if moves and result.durations[k] < last * (1.0 - 1e-12):
             raise ValueError(
                 f"{request.caller}: synchronize=None: {name} reaches its goal {last - result.durations[k]:.6g} s "
-                f'before others, but does not rest there (v1, a1); synchronize="time" ends all together'
+                f'before the last coordinate, so v1 and a1 must be 0 for it; synchronize="time" ends all together'
             )
 
 

@@ -182,7 +182,7 @@ def with_slow_motions(
         if error[k] > _TOLERANCE * (1.0 + scale):
             raise ValueError(
                 f"{names[k]} misses its goal by {error[k]:.3g} in {durations[k]:.6g} s, since its limits and "
-                f"states differ too much in size for 16 digits"
+                f"states differ by too many orders of magnitude for double precision; use values closer in size"
             )
     segments = max(len(motion.coefficients) for motion in motions)
     rows = [_padded(motion, segments) for motion in motions]

@@ -187,7 +187,9 @@ class LimitSet:
             custom.append(limit)
         if torque is not None and torque is not False:
             if robot is None:
-                raise ValueError(f"{caller}: torque: expected a path of a robot, or robot=")
+                raise ValueError(
+                    f"{caller}: torque: expected a path of a robot, or robot=, got a path of plain coordinates alone"
+                )
             most = robot.effort_limits
             low, high = _sides(caller, "torque", most if torque is True else torque, names, named, most)
             model = TorqueModel.of(robot, passive, _motors(robot, torque, low, high, actuators))
@@ -210,7 +212,9 @@ class LimitSet:
         expected = f'a dict of speeds [m/s] by frame, as in {{"{(moving or ["tool"])[-1]}": 0.25}}'
         speed = {} if speed is None else instance(caller, "speed", speed, Mapping, description=expected)
         if speed and robot is None:
-            raise ValueError(f"{caller}: speed: expected a path of a robot, or robot=")
+            raise ValueError(
+                f"{caller}: speed: expected a path of a robot, or robot=, got a path of plain coordinates alone"
+            )
         for frame, maximum in speed.items():
             if robot is not None and frame not in robot.frames:
                 raise robot.tree.unknown_frame(frame)

@@ -290,10 +290,12 @@ def _read_section(reader: ArchiveReader, k: int, kind: CurveKind, space: CurveSp
         c = reader.array(f"{k}.clock.coefficients", ("clocks", "clock terms"))
         segments = reader.array(f"{k}.clock.segments", ("clocks", "nv")[: arrays["starts"].ndim])
         if not c.size:
-            raise ValueError(f"section {k}: its clock is empty")
+            raise ValueError(f"section {k}: its time scaling s(t) (clock.coefficients) is empty")
         count = arrays["starts"].shape[-1]
         if not np.isin(segments, np.arange(count)).all():
-            raise ValueError(f"section {k}: its clock: expected indices of segments from 0 to {count - 1}")
+            raise ValueError(
+                f"section {k}: clock.segments: expected indices of segments from 0 to {count - 1}, got others"
+            )
         clock = TimeScaling(starts, c, segments)
     return Section(space, kind, arrays, start, end, clock)
 

@@ -100,7 +100,9 @@ def check_jacobian(
             if worst is None or error.error > worst.error:
                 worst = error
     if worst is None:
-        raise ValueError(f"feature {feature.name!r}: expected a feature that depends on the path")
+        raise ValueError(
+            f"feature {feature.name!r}: expected a feature that depends on the path, got one with constant values"
+        )
     return replace(worst, scale=largest, windows=windows)
 
 

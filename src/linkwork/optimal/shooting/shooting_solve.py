@@ -149,7 +149,9 @@ def solve_by_shooting(
     program = setup.program
     phases = ContactPhases((), (), frozenset()) if inverse else checked_contact_phases(caller, problem)
     if not program.uniform:
-        raise ValueError(f"{caller}: duration: expected equal time steps")
+        raise ValueError(
+            f"{caller}: duration: expected one time [s], since shooting needs equal steps, got durations by phase"
+        )
     if phases.contact_models and integrator != INTEGRATORS[0]:
         raise ValueError(
             f"{caller}: integrator: expected {INTEGRATORS[0]!r} with contacts or constraints, got {integrator!r}"

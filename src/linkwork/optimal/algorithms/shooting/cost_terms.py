@@ -232,7 +232,8 @@ class ShootingWindow(PathWindow):
         if passive not in (None, self.passive):
             is_passive = "with" if self.passive else "without"
             raise ValueError(
-                f"torques: passive={passive}, but the motion is {is_passive} springs, damping and friction of joints"
+                f"torques: passive: expected {self.passive}, as the motion is {is_passive} springs, damping and "
+                f"friction of joints, got {passive}"
             )
         return self._dynamics.forces(u)
 
@@ -276,7 +277,7 @@ class ShootingWindow(PathWindow):
                 f"{self._by} dynamics does not provide {quantity}: features can use one step's states and controls"
             )
         if self._before is None:
-            raise ValueError(f"{quantity}: not available in a window of a reached state, which has no step")
+            raise ValueError(f"{quantity}: not available in a window of a single state, without a time step")
         return self._before
 
 
