@@ -219,7 +219,10 @@ def _bias(t: _Trial) -> list[float]:
 
 
 def _closed(t: _Trial) -> list[float]:
-    """Return the relative errors of error and rates on floats, compared with those of compiled code."""
+    """Return the relative errors of the constraint's own functions on floats: error, Jacobian rows, bias and drift.
+
+    They are compared with the robot's compiled functions.
+    """
     errors = []
     for q, v, time in t.states:
         if t.constraint.holonomic:

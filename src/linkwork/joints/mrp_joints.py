@@ -96,7 +96,7 @@ class SphericalMRP(JointType):
         return random_parameters(rng, size)
 
     def reduced_inertia(self, inertia: Inertia) -> Inertia:
-        """Return the inertia with zero mass: a point mass at the centre of rotation does not move."""
+        """Return a body's inertia with its mass set to zero: a point mass at the centre of rotation does not move."""
         return Inertia(0.0, inertia.moment, inertia.about)
 
 

@@ -232,7 +232,7 @@ class Spherical(QuaternionJoint):
         return Motion(Vec3.zero(), X.rotation.inv_act(X.translation))
 
     def reduced_inertia(self, inertia: Inertia) -> Inertia:
-        """Return the inertia with zero mass: a point mass at the centre of rotation does not move."""
+        """Return a body's inertia with its mass set to zero: a point mass at the centre of rotation does not move."""
         return Inertia(0.0, inertia.moment, inertia.about)
 
 

@@ -62,7 +62,7 @@ class Translational(JointType):
         return _AXES
 
     def reduced_inertia(self, inertia: Inertia) -> Inertia:
-        """Return the inertia without its rotational inertia: the joint does not rotate."""
+        """Return a body's inertia without its rotational part, which has no effect: the joint does not rotate."""
         return Inertia(inertia.mass, inertia.moment, Symmetric3.zero())
 
 
@@ -99,7 +99,7 @@ class Fixed(JointType):
         return []
 
     def reduced_inertia(self, inertia: Inertia) -> Inertia:
-        """Return the zero inertia: no mass affects a joint without motion."""
+        """Return a zero inertia: no part of a body's inertia affects a joint without motion."""
         return Inertia.zero()
 
     def reversed(self) -> Fixed:
@@ -152,7 +152,7 @@ class Prismatic(JointType):
         return (self.axis,)
 
     def reduced_inertia(self, inertia: Inertia) -> Inertia:
-        """Return the inertia without its rotational inertia: the joint does not rotate."""
+        """Return a body's inertia without its rotational part, which has no effect: the joint does not rotate."""
         return Inertia(inertia.mass, inertia.moment, Symmetric3.zero())
 
     def reversed(self) -> Prismatic:

@@ -110,7 +110,7 @@ class Universal(JointType):
         return unit
 
     def reduced_inertia(self, inertia: Inertia) -> Inertia:
-        """Return the inertia with zero mass: a point mass at the centre of rotation does not move."""
+        """Return a body's inertia with its mass set to zero: a point mass at the centre of rotation does not move."""
         return Inertia(0.0, inertia.moment, inertia.about)
 
     def _first_in_M(self, q: Scalars) -> Vec3:

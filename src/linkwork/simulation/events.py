@@ -177,7 +177,7 @@ def occurrences(robot: Any, events: tuple[Event, ...], table: np.ndarray, count:
 
 
 class ReplayedStep(NamedTuple):
-    """Time in the step up to which it was repeated [s], q and v at that time, and the step's other results."""
+    """Part of a step that was repeated up to an event: time in the step [s], q and v then, and its other results."""
 
     time: Any
     q: Any

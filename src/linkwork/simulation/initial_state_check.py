@@ -101,7 +101,7 @@ def _kernel(robot: Any, names: Sequence[str], sizes: Mapping[str, tuple[int, ...
 
 
 def _shared(robot: Any, parameters: Mapping[str, Any] | None, time: float) -> dict[str, Any]:
-    """Return the arguments of the kernel besides states."""
+    """Return the kernel's arguments that all states share: parameters, and time if constraints depend on it."""
     timed = {"time": time} if any(c.time_dependent for c in robot.tree.constraints) else {}
     return {"parameters": dict(parameters), **timed} if parameters else timed
 

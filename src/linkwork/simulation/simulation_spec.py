@@ -144,14 +144,17 @@ class SimulationSetup:
 
     @property
     def sticks(self) -> bool:
-        """True if the law of dry friction sticks; each step's program then solves for it, together with contacts."""
+        """True if joints with dry friction stick.
+
+        Each step's program then solves for this friction, together with contacts.
+        """
         return self.passive and friction_law(self.friction).sticks
 
     @property
     def smooth_friction(self) -> str | FrictionLaw:
-        """Law of dry friction for records and sensors, whose functions accept no law that sticks.
+        """Law of dry friction for records and sensors, whose functions accept no law by which joints stick.
 
-        It is the default law if the simulation's own law sticks.
+        It is the default law if joints stick by the simulation's own law.
         """
         return DEFAULT.name if self.sticks else self.friction
 

@@ -179,7 +179,10 @@ def _configuration(tree: Tree, q0: Scalars, phi: Scalars, t: Any) -> list[Any]:
 
 
 def _joined(at: _Progress, low: Any, high: Any) -> _Progress:
-    """Return the progress after a further free interval, which extends ``done`` or is stored for later."""
+    """Return the progress after a further interval (low, high) of the segment is proved free.
+
+    If it reaches the part up to ``done``, this part grows; otherwise the interval is stored for later.
+    """
     reached = le(low, at.done)
     done = where(reached, fmax(at.done, high), at.done)
     lows = tuple(where(reached, old, new) for old, new in zip(at.low, (low, *at.low), strict=False))

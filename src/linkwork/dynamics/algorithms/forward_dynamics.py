@@ -89,9 +89,10 @@ def forward_dynamics(
 def articulated_bodies(
     tree: Tree, q: Scalars, v: Scalars, tau: Scalars, wrenches: Wrenches = (), armature: bool = False
 ) -> list[Any]:
-    """Return a (nv) by articulated-body inertias; ``armature`` adds the joints' armature.
+    """Return the accelerations (nv) under joint forces τ by articulated-body inertias.
 
-    Where joints follow others, they share an acceleration: see `coupled_forward_dynamics`.
+    ``armature`` adds the joints' armature. Where joints follow others, they share an acceleration: see
+    `coupled_forward_dynamics`.
     """
     if tree.has_couplings:
         return coupled_forward_dynamics(tree, q, v, tau, wrenches, armature)
@@ -302,7 +303,7 @@ class _Unknowns:
             parent.U[k] = parent.U[k] + X @ U if k in parent.U else X @ U
 
     def solve(self, k: int, A: Motion) -> None:
-        """Compute a_k from A and the unknowns that were still open."""
+        """Compute a_k by its equation, from the acceleration A and the unknowns that were open at its elimination."""
         U, D_inv, couplings = self.closed[k]
         remainder = self.u[k] - A.dot(U)
         for h, D_kh in couplings.items():

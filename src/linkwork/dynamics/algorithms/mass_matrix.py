@@ -182,7 +182,7 @@ def owners(tree: Tree) -> list[int]:
 
 
 def _size(inertia: Inertia, S: Motion) -> Any:
-    """Return S · I S, computed with the absolute values of the elements of S and I."""
+    """Return an upper bound of S · I S, the inertia I of a body along a motion S: its terms' absolute values add up."""
     m, h, J = inertia.mass, inertia.moment, inertia.about
     w, v = [fabs(x) for x in S.angular], [fabs(x) for x in S.linear]
     rows = ((J.xx, J.xy, J.xz), (J.xy, J.yy, J.yz), (J.xz, J.yz, J.zz))

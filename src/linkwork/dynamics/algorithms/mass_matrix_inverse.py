@@ -89,7 +89,7 @@ class FactoredInverse:
 
     @property
     def matrix(self) -> Matrix:
-        """M⁻¹, symmetric."""
+        """Inverse M⁻¹ of the mass matrix (nv × nv), symmetric."""
         order, rows = self.order, self.rows
         scaled = [{k: x * self.D_inv[k] for k, x in row.items()} for row in rows]
         inverse: Matrix = [[0.0] * len(rows) for _ in rows]
@@ -100,7 +100,7 @@ class FactoredInverse:
         return inverse
 
     def applied(self, x: Scalars) -> list[Any]:
-        """Return M⁻¹ x."""
+        """Return M⁻¹ x (nv), with the mass matrix M."""
         return self.outward(self.weighed(self.inward(x)))
 
     def inward(self, x: Scalars) -> list[Any]:
@@ -126,7 +126,7 @@ class FactoredInverse:
         return result
 
     def applied_to(self, columns: Sequence[Scalars]) -> list[list[Any]]:
-        """Return M⁻¹ x for each of several vectors x."""
+        """Return M⁻¹ x for each vector x of ``columns``, with the mass matrix M."""
         long = 2 * sum(map(len, self.rows)) * len(columns) > _LONG
         return map_rows(self.applied, columns, in_loops=long)
 
@@ -154,13 +154,13 @@ class ArticulatedInverse:
 
     @property
     def matrix(self) -> Matrix:
-        """M⁻¹, symmetric."""
+        """Inverse M⁻¹ of the mass matrix (nv × nv), symmetric."""
         many = _PER_VELOCITY * self.count**2 > _LONG
         result = map_rows(self.applied, unit_vectors(self.count), in_loops=many, alike=True)
         return mirrored(result)
 
     def applied(self, x: Scalars) -> list[Any]:
-        """Return M⁻¹ x."""
+        """Return M⁻¹ x (nv), with the mass matrix M."""
         return self.outward(self.weighed(self.inward(x)))
 
     def inward(self, x: Scalars) -> list[Any]:
@@ -192,7 +192,7 @@ class ArticulatedInverse:
         return result
 
     def applied_to(self, columns: Sequence[Scalars]) -> list[list[Any]]:
-        """Return M⁻¹ x for each of several vectors x."""
+        """Return M⁻¹ x for each vector x of ``columns``, with the mass matrix M."""
         return map_rows(self.applied, columns, in_loops=_PER_VELOCITY * self.count * len(columns) > _LONG)
 
     @property

@@ -114,7 +114,7 @@ class Span:
         return self._back(y)
 
     def complement(self) -> list[list[Any]]:
-        """Return an orthonormal basis of the orthogonal complement: 6 vectors minus the number of motions."""
+        """Return an orthonormal basis of the orthogonal complement: 6 vectors less the number of motions."""
         return [self._back(unit) for unit in unit_vectors(6)[len(self.is_independent) :]]
 
     def _back(self, y: Scalars) -> list[Any]:

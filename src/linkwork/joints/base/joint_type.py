@@ -169,9 +169,9 @@ class JointType(ABC):
         return rows([self.velocity_from_rate(q, unit) for unit in unit_vectors(self.nq)], self.nv)
 
     def velocity_from_rate_adjoint(self, q: Scalars, f_v: Scalars) -> list[Any]:
-        """Return f_q (nq,) with ⟨f_q, q̇⟩ = ⟨f_v, v⟩ for every motion.
+        """Return the force f_q (nq,) on the coordinates q with the same power as the force f_v on the velocities v.
 
-        f_q = Jᵀ f_v with J of `velocity_from_rate_jacobian`.
+        ⟨f_q, q̇⟩ = ⟨f_v, v⟩ for every motion, so f_q = Jᵀ f_v with J of `velocity_from_rate_jacobian`.
         """
         columns = [self.velocity_from_rate(q, unit) for unit in unit_vectors(self.nq)]
         return [sum((a * b for a, b in zip(column, f_v, strict=True)), 0.0) for column in columns]

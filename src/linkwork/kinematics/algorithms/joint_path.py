@@ -81,7 +81,10 @@ def poses_in(tree: Tree, q: Scalars, E: Frame, bodies: Iterable[int]) -> dict[in
 
 
 def columns_of(tree: Tree, path: Iterable[PathJoint]) -> list[Motion]:
-    """Return the Jacobian's columns; columns of joints that share coordinates (coupled joints) add up."""
+    """Return the Jacobian's columns (nv) for the joints of a path.
+
+    Columns of joints that share coordinates (coupled joints) add up; those of joints off the path are zero.
+    """
     columns = [Motion.zero()] * tree.nv
     for step in path:
         for k, C in enumerate(step.columns, start=tree.v_slices[step.body].start):

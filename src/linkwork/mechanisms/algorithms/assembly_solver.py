@@ -256,7 +256,8 @@ class _Problem:
     def _parts(self, nearest: DiagonalMetric, error: Scalars, d: Scalars) -> tuple[list[Any], list[Any], Any]:
         """Return the step that removes the error, the step toward the goal, and the penalty ρ.
 
-        The step toward the goal is in the null space of G.
+        The step toward the goal does not change the constraints' errors to first order: it is in the null space of
+        their Jacobian.
         """
         factors = nearest.factors
         closing_forces = factors.once([-x for x in error])

@@ -178,9 +178,10 @@ def constrained_forward_dynamics(
 def _stabilized(
     tree: Tree, q: Scalars, v: Scalars, time: Scalars | None, rates: AllRates, target: Scalars, T: Any
 ) -> list[Any]:
-    """Return the value that G a must have so that errors of position and velocity decay (Baumgarte stabilization).
+    """Return the value that G a must have so that constraint errors decay (Baumgarte stabilization).
 
-    T is the time constant [s].
+    G is the constraint Jacobian and a the acceleration. ``target`` is the value that G a has without errors of
+    position and velocity, and T is the time constant [s] of their decay.
     """
     errors = iter(constraint_error(tree, q, time))
     rate, stiffness = 2.0 / T, 1.0 / (T * T)
@@ -245,7 +246,7 @@ def constrained_acceleration_derivatives(
     passive: bool = False,
     friction: str | FrictionLaw = DEFAULT.name,
 ) -> tuple[Matrix, ...]:
-    """Return ∂a/∂q, ∂a/∂v, ∂a/∂τ and the derivative of a with respect to each wrench of a robot with constraints.
+    """Return the derivatives of a robot's constrained accelerations a: ∂a/∂q, ∂a/∂v, ∂a/∂τ, and one by each wrench.
 
     `forward_dynamics_derivatives` uses them.
     """
@@ -295,7 +296,7 @@ def solution_derivatives(
     friction: str | FrictionLaw,
     of_forces: bool = True,
 ) -> tuple[list[Any], list[Any], list[Matrix], list[Matrix]]:
-    """Return a and λ, and the derivatives of a and of λ with respect to q, v, τ and each wrench.
+    """Return accelerations a and constraint forces λ, and the derivatives of both by q, v, τ and each wrench.
 
     Without ``of_forces`` the derivatives of λ are not of least norm; the derivatives of a do not need it.
     """

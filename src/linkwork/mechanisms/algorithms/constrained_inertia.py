@@ -123,7 +123,7 @@ def constrained_impact(
 def impact_of_constrained(
     tree: Tree, q: Scalars, v: Scalars, impulses: Wrenches = (), passive: bool = False
 ) -> list[Any]:
-    """Return v⁺ for `impact` of a robot with constraints."""
+    """Return the velocity v⁺ (nv) after an impact of a robot with constraints, for `impact`."""
     return constrained_impact(tree, q, v, impulses, passive=passive)[0]
 
 

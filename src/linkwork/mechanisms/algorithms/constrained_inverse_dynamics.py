@@ -101,7 +101,7 @@ def required_forces(
     loop_forces: Scalars | None = None,
     friction: str | FrictionLaw = DEFAULT.name,
 ) -> list[Any]:
-    """Return M a + h minus the forces of loop joints: ``loop_forces``, and with ``passive`` their passive forces."""
+    """Return the joint forces M a + h minus those of loop joints: ``loop_forces``, with ``passive`` passive ones."""
     total = inverse_dynamics(tree, q, v, a, wrenches, passive, friction)
     by_loops = with_loop_forces(tree, q, v, [0.0] * tree.nv, loop_forces, passive, friction)
     return [x - y for x, y in zip(total, by_loops, strict=True)]
@@ -271,7 +271,7 @@ class Actuation:
         return [x * s for x, s in zip(pulled, self._scales, strict=True)]
 
     def _spread(self, x: Scalars) -> list[Any]:
-        """Return G_u x, with the columns G_u of the unactuated velocities."""
+        """Return G_u x, where G_u are the columns of the constraint Jacobian that belong to unactuated velocities."""
         return [dot([row[k] for k in self.others], x) for row in self.rows]
 
     def _on(self, indices: Sequence[int], forces: Scalars) -> list[Any]:

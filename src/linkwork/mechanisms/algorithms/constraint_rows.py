@@ -157,7 +157,7 @@ def position_rounding(tree: Tree) -> float:
 
 
 def constraint_jacobian(tree: Tree, q: Scalars, time: Scalars | None = None) -> list[list[Any]]:
-    """Return the constraint Jacobian G (nc × nv) of G v + σ = 0."""
+    """Return the constraint Jacobian G (nc × nv): the constraints allow velocities v with G v + σ = 0."""
     return rates_of(tree, q, [0.0] * tree.nv, 0.0 if time is None else time[0]).rows
 
 

@@ -141,7 +141,7 @@ class _Problem:
         return [x for x, _ in result], [t if isinstance(t, SparseTangent) else SparseTangent({}) for _, t in result]
 
     def step(self, q: Scalars) -> list[Any]:
-        """Return the step δ (nv), shortened to `MAX_STEP`."""
+        """Return Newton's step δ (nv) of the dependent coordinates at q, shortened to `MAX_STEP`."""
         error, rows = self.at(q)
         if not rows:
             return [0.0] * self.tree.nv

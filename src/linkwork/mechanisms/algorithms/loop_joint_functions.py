@@ -187,9 +187,10 @@ def required_force_derivatives(
     passive: bool,
     friction: str | FrictionLaw,
 ) -> tuple[list[list[Any]], list[list[Any]], list[list[Any]]]:
-    """Return the derivatives of M a + h with respect to q (in the tangent space), v and a.
+    """Return the derivatives of the joint forces that an acceleration a requires, with respect to q, v and a.
 
-    The passive forces of loop joints are subtracted if ``passive``.
+    They are derivatives of inverse dynamics, M a + h with the bias force h. Those by q are in the tangent space. The
+    passive forces of loop joints are subtracted if ``passive``.
     """
     by_q, by_v, by_a = inverse_dynamics_derivatives(tree, q, v, a, wrenches, passive, friction)
     if passive and any(loop.resists for loop in loops_of(tree)):

@@ -200,7 +200,7 @@ def reduced_linearize(
 
 
 def _varied(values: Scalars, rates: Sequence[SparseTangent]) -> tuple[list[Any], int]:
-    """Return the values as dual numbers with these tangents, and the level of the duals."""
+    """Return the values as dual numbers with these tangents, and the level that tells these duals from others."""
     result = seeded(values, rates)
     return list(result), result[0].level if result else 1
 

@@ -128,7 +128,7 @@ class VelocityEmbedding:
         return NormalEquations([[row[k] for k in self.dependent] for row in self.rows] or [])
 
     def whole(self, independent: Scalars, bias: Scalars) -> list[Any]:
-        """Return the vector x (nv) with G x + ``bias`` = 0 that has these independent components."""
+        """Return the vector x (nv) with G x + ``bias`` = 0 for the rows G that has these independent components."""
         result: list[Any] = [0.0] * self.nv
         for k, x in zip(self.independent, independent, strict=True):
             result[k] = x
@@ -151,7 +151,10 @@ class VelocityEmbedding:
         return self._solved.pulled([required[k] for k in self.dependent])
 
     def reduced(self, forces: Scalars) -> list[Any]:
-        """Return the generalized forces Kᵀ τ on the independent velocities, of equal power."""
+        """Return the generalized forces Kᵀ τ on the independent velocities, with the same power as the joint forces τ.
+
+        ``forces`` are τ (nv).
+        """
         return [dot(column, forces) for column in transposed(self.K)]
 
 

@@ -26,7 +26,7 @@ class LeastNormStep(Protocol):
     """Solver for steps δ of least norm, in a metric W, with G δ = b for the constraint rows G."""
 
     def step(self, target: Scalars) -> list[Any]:
-        """Return the least-norm step δ with G δ = ``target``."""
+        """Return the least-norm step δ with G δ = ``target``, for the constraint rows G."""
 
     def short_step(self, target: Scalars, more: Any) -> list[Any]:
         """Return a step that is shorter than the least-norm one and removes only a part of ``target``.
@@ -69,7 +69,7 @@ class DiagonalMetric:
         return self.pulled(self._damped(MORE + more).once(target))
 
     def pulled(self, forces: Scalars) -> list[Any]:
-        """Return W⁻¹Gᵀ λ, the step that constraint forces λ cause in the metric."""
+        """Return W⁻¹Gᵀ λ, the step that constraint forces λ cause in the metric W; G are the constraint rows."""
         return [dot(column, forces) for column in zip(*self.rows, strict=True)] or [0.0] * len(self.inverse)
 
 

@@ -45,7 +45,7 @@ def run_kernel(
     position_limits: bool,
     at: StateInputs,
 ) -> Any:
-    """Run the assembly kernel with joints fixed at their values in ``start``."""
+    """Call the assembly kernel, with joints fixed at their values in ``start``, and return its result."""
     return mechanism.robot.assemble_configuration(
         start, goal, weights, hold=fixed.names, position_limits=position_limits, **at.options
     )

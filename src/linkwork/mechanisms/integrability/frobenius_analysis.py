@@ -248,7 +248,8 @@ def _lengths(G: np.ndarray) -> np.ndarray:
 def _check_consistent(tree: Tree, G: np.ndarray) -> None:
     """Raise ValueError if in a state no velocity satisfies all constraints.
 
-    Then −σ is not in the range of G, in G v + σ = 0.
+    The constraints are G v + σ = 0. In such a state −σ is not in the range of the Jacobian: the rank of the rows (G,
+    σ) is larger than that of G.
     """
     for rows in map(_normalized, G):
         if rank_of(rows)[0] > rank_of(rows[:, : tree.nv])[0]:

@@ -142,7 +142,7 @@ class RattleStep:
         return constraints.solved(left, v)
 
     def ended(self) -> State:
-        """Return q and v at the end of the step without a program."""
+        """Return q and v at the end of the step without the program, which has contacts, limits and sticking joints."""
         momentum, resistance = self._arriving(self.unbounded, None)
         v = released_velocity(self.shared, self.t + self.h, self.unbounded.end, momentum, *resistance)
         return self.unbounded.end, self._with_energy(self.unbounded, v, momentum, resistance)
@@ -204,12 +204,15 @@ class RattleStep:
 
     @cached_property
     def resisted(self) -> tuple[Resistance, list[Any]]:
-        """Terms that resist the program's impulses, and the impulse (nv) of dry friction in addition to them."""
+        """Terms that resist the program's impulses, and the impulse (nv) of dry friction in addition to them.
+
+        The program solves for bounded impulses, those of contacts, limits and sticking joints.
+        """
         return self.resistance.after(self.q, self.unbounded.w, self.q)
 
     @cached_property
     def driven(self) -> list[Any]:
-        """Velocity w₀ (nv) from which the program starts."""
+        """Velocity w₀ (nv) that a step has before the program adds impulses of contacts, limits and sticking joints."""
         w = self.unbounded.w
         terms, sliding = self.resisted
         each = zip(self.mechanics.momentum(self.q, w), self._kick(self.q), self._pulled(w), sliding, strict=True)
@@ -219,7 +222,10 @@ class RattleStep:
         return factored.moved(y, factored.factors.solved(deviations))
 
     def change(self, u: Scalars) -> list[Any]:
-        """Return the change of momentum (nv) that the program's impulses cause, at a velocity u after them."""
+        """Return the change of momentum (nv) by the program's impulses, if the velocity after them is u.
+
+        The program solves for bounded impulses, those of contacts, limits and sticking joints.
+        """
         apart = [a - b for a, b in zip(u, self.driven, strict=True)]
         moved = self.mechanics.momentum(self.q, apart)
         return [a - b for a, b in zip(moved, opposed(self.resisted[0], apart), strict=True)]
@@ -284,7 +290,10 @@ class RattleStep:
         return result.end, self._with_energy(result, v, momentum, resistance, energy), total
 
     def _program_energy(self, u: Scalars, acts: Any) -> ProgramEnergy:
-        """Return the kinetic energy with which the robot moves with u, along the constraints at the start."""
+        """Return the kinetic energy after the program's impulses, of motion with u along the constraints at the start.
+
+        ``acts`` is True where some impulse of the program is not zero.
+        """
         change, (w, _, _) = self.change(u), self.unbounded
         added = self.mechanics.momentum(self.q, [a - b for a, b in zip(u, w, strict=True)])
         leaving = [a + b for a, b in zip(self.mechanics.leaving_momentum(self.q, w, self.h), added, strict=True)]

@@ -273,7 +273,7 @@ class ContactDiagnostics:
     name: str
 
     def __call__(self, contacts: ContactSet, robot: Any, state: Any) -> Any:
-        """Return the record in a state of a simulation."""
+        """Return the value of this record of contacts in a state of a simulation."""
         if self.name == "contact_residual":
             return state.residual
         if self.name == "contact_gap":

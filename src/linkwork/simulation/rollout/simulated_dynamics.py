@@ -105,7 +105,7 @@ class SimulatedDynamics:
 
     @property
     def sticks(self) -> bool:
-        """True if the joints have a law of dry friction that sticks, whose forces the step's program solves for."""
+        """True if joints with dry friction stick; the step's program then solves for the forces of this friction."""
         return self.passive and self.law.sticks
 
     @property
@@ -155,13 +155,13 @@ class SimulatedDynamics:
 
     @property
     def spins(self) -> bool:
-        """True if a step has Kahan's rule for inertial forces (`inertial_forces`)."""
+        """True if steps treat inertial forces of rotations by Kahan's rule, see `inertial_forces`."""
         return not METHODS[self.method].as_mujoco and rotates_freely(self.robot.tree)
 
     def resistance(self, moving: Any) -> PassiveResistance:
         """Return the passive forces of a step and their implicit terms.
 
-        Where dry friction sticks, it is part of the step's program instead.
+        Where joints with dry friction stick, the friction is part of the step's program instead.
         """
         law = NO_FRICTION if self.sticks else self.law
         zeros = [0.0] * self.robot.nv

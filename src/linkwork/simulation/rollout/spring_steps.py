@@ -103,7 +103,7 @@ def _inertias(robot: Any, passive: bool) -> tuple[float, ...]:
 
 
 def _inverse(robot: Any, q: Any, passive: bool) -> Any:
-    """Return the inverse of the mass matrix (..., nv, nv), with the impulses of constraints."""
+    """Return the inverse of the mass matrix (..., nv, nv), for motions that the constraints allow."""
     inverse = robot.constrained_mass_matrix_inverse if robot.constraints else robot.mass_matrix_inverse
     return inverse(q, passive=passive)
 

@@ -105,7 +105,10 @@ class PlausibleValues:
 
     @staticmethod
     def of(tree: Tree) -> PlausibleValues:
-        """Return the units of a robot; parameters that are symbols count as 1."""
+        """Return the units for a robot, in which its coordinates, velocities and joint forces are judged as plausible.
+
+        Parameters that are symbols count as 1.
+        """
         length, units = characteristic_length(tree), unit_steps(tree)
         known = [x for body in tree.bodies for x in _inertias(body, length) if x.__class__ is float]
         inertia = sum(known) or length * length

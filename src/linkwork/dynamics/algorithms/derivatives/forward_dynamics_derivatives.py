@@ -171,9 +171,9 @@ def implicit_hessian(
     passive: bool = False,
     friction: str | FrictionLaw = DEFAULT.name,
 ) -> tuple[list[Any], tuple[Matrix, ...]]:
-    """Return the accelerations a, and H_qq, H_qv, H_vv and H_qa of λ · ID at a with λ = M⁻¹ w (nv × nv each).
+    """Return the accelerations a, and second derivatives of the inverse dynamics at a, weighted by λ = M⁻¹ w.
 
-    ``weights`` are w.
+    The second derivatives of λ · τ(q, v, a) are H_qq, H_qv, H_vv and H_qa (nv × nv each). ``weights`` are w.
     """
     inverse = inverse_mass_matrix(tree, q, passive)
     at = _accelerations(tree, q, v, tau, wrenches, passive, friction)

@@ -156,9 +156,9 @@ def _known(two: _TwoCylinders, X: Pose) -> list[tuple[Any, Vec3, Vec3, Vec3]]:
 
 
 def _images(two: _TwoCylinders, n: Vec3, across: Vec3) -> list[tuple[Any, Vec3]]:
-    """Return (h, n) of three mirror images of n: in the planes orthogonal to each axis and to ``across``.
+    """Return overlap and direction (h, n) of three mirror images of n.
 
-    ``across`` is the common normal of the axes.
+    The mirrors are the planes orthogonal to each axis, and to ``across``, the common normal of the axes.
     """
     result = [n - axis * (2.0 * axis.dot(n)) for axis in (_Z, two.a, across)]
     return [(two.height(m), m) for m in result]
@@ -173,7 +173,10 @@ class _SupportPoints(NamedTuple):
     is_unique: Any
 
     def mismatch(self, h: Any) -> Vec3:
-        """Return the vector from A's point, moved by the distance, to B's point."""
+        """Return the vector to B's support point from A's, after A's is moved by −h n.
+
+        It is zero if n is the normal of the bodies' contact and h their overlap along n.
+        """
         result: Vec3 = self.on_b - self.on_a + self.n * h
         return result
 

@@ -80,7 +80,7 @@ class _Arc(NamedTuple):
 def least_along_edges(
     cylinder: CylinderInBoxFrame, edges: Sequence[int], depth: Any, n: Vec3, going: Any
 ) -> tuple[Any, Vec3, Vec3]:
-    """Return (h, n, out): the least sum of extents h among a known direction n and the normals orthogonal to edges.
+    """Return (h, n, out): the least overlap h among a known direction n and the normals orthogonal to edges.
 
     ``depth`` is h of the known direction. Where ``going`` is False, the result is that of the known direction. ``out``
     is the radial direction from the axis to the cylinder's farthest point along n; close to the axis it is more

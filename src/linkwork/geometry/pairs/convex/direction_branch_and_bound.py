@@ -285,7 +285,7 @@ def _replaced(corners: tuple[Vec3, ...], corner: int, by: Vec3) -> tuple[Vec3, .
 
 
 def _least(n: tuple[Vec3, ...], w: tuple[Vec3, ...]) -> _Cut:
-    """Return the cut of a cell where its bound is least; the square is `_NEVER` if that is at a corner.
+    """Return the cut of a cell where its lower bound of the overlap is least; the square is `_NEVER` at a corner.
 
     Directions m have any length; their bounds h/‖m‖ are compared by h |h| and m · m, without divisions.
     """
@@ -318,7 +318,7 @@ def _least(n: tuple[Vec3, ...], w: tuple[Vec3, ...]) -> _Cut:
 def _less(
     best: tuple[Any, Any, Vec3, Any], exists: Any, m: Vec3, h: Any, side: Any
 ) -> tuple[Any, tuple[Any, Any, Vec3, Any]]:
-    """Return (less, better): True if a bound h/‖m‖ exists and is less than the best one, and the better of both."""
+    """Return (less, better): True if an overlap's bound h/‖m‖ exists and is below the best one; the better of both."""
     least, length, cut, where_ = best
     signed, square = h * fabs(h), m.dot(m)
     less = and_(exists, and_(lt(0.0, square), lt(signed * length, least * square)))

@@ -69,7 +69,7 @@ class _Pair:
         return result
 
     def of_b(self, n: Vec3) -> Vec3:
-        """Return Eᵀ E n; its product with n is the square of B's extent along n."""
+        """Return Eᵀ E n, with the matrix E of B; its product with n is the square of B's extent along n."""
         return Vec3(*(row.dot(n) for row in self.rows))
 
     def lengths(self, n: Vec3) -> tuple[Vec3, Any, Vec3, Any]:

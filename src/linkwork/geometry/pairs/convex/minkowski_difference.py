@@ -63,7 +63,7 @@ class Difference:
         return on_a - support(self.b, -n), on_a
 
     def gap(self, n: Vec3) -> Any:
-        """Return g(n) = −h(n), the signed gap between the supporting planes of A and B orthogonal to n, from A to B."""
+        """Return the signed gap from A to B between their supporting planes orthogonal to n: minus the overlap h(n)."""
         return -n.dot(self.support(n)[0])
 
     def between(self) -> Vec3:
@@ -78,7 +78,10 @@ class Difference:
         return SignedDistance(result.distance, normal, on_a, on_a + normal * result.distance, result.unique)
 
     def sides(self) -> list[Vec3]:
-        """Return ± the axes of the poses of both cores, except polytopes."""
+        """Return the axes of both cores' poses and their opposites, as directions; polytopes have none.
+
+        If there are none at all, the result is ± the z axis.
+        """
         axes = []
         for core in (self.a, self.b):
             if hasattr(core, "pose") and not isinstance(core, PolytopeCore):

@@ -175,7 +175,7 @@ def _of_other(sides: Sides, least: _LeastDepth, index: Any) -> tuple[_LeastDepth
 
 
 def _open_arcs(sides: Sides, ends: Any, bound: Any) -> list[Any]:
-    """Return words with one bit for each arc, which is set if h may be less than a bound on the arc.
+    """Return words with one bit for each arc, which is set if the overlap h may be less than a bound on the arc.
 
     ``bound`` is the signed square of that h.
     """

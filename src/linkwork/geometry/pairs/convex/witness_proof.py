@@ -142,7 +142,7 @@ def _repeat(difference: Difference, known: Estimate, overlaps: Any, scale: Any) 
 
 
 def _round(difference: Difference, trial: _Trial, overlaps: Any, scale: Any) -> _Trial:
-    """Make a round of a trial; if that is done and a rival exists, start the rival's rounds."""
+    """Make a round of a trial; if it was the trial's last round and a rival exists, start the rival's rounds."""
     known, rounds, level = trial.known, trial.rounds, ROUNDING * scale
     few = lt(rounds, _FEW)
     separation = where(overlaps, where(few, _OUT, _OUT_ROUNDED) * scale, known.distance)

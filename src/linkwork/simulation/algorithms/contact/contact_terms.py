@@ -286,7 +286,10 @@ def _lever(k: int, scale: StepScale) -> Any:
 
 
 def aim_of(contact: ContactAt, A: Rows, h: Any) -> Any:
-    """Return x²/m of the impulse x that gives a penetrating contact at rest its target velocity; m is its inertia."""
+    """Return x²/m of the impulse x that gives a penetrating contact its target velocity from rest.
+
+    m is the contact's inertia along its normal.
+    """
     target = fmax(_target(contact, h), 0.0)
     return 3.0 * (target * target) / inverse_inertia_of(contact, A)
 
