@@ -23,6 +23,13 @@ def test_hints_at_unknown_names_list_the_nearest_names_first():
         ("joint_3", [f"joint_{i}" for i in range(9)], "did you mean 'joint_3' or 'joint_0' or 'joint_1'?"),
         ("rk5", ["euler", "rk4"], "did you mean 'rk4'?"),
         ("gripper", ["upper", "lower"], "there are 'lower', 'upper'"),  # half of the letters, and another beginning
+        (
+            "hand",
+            ["panda_link0", "panda_hand_tcp", "panda_hand_camera"],
+            "did you mean 'panda_hand_camera' or 'panda_hand_t",
+        ),
+        ("arm", [f"robot_{x}_arm_joint" for x in "abcd"], "there are 'robot_a_arm_joint', 'robot_b_arm"),  # too many
+        ("wri", ["upper_wrist_joint"], "there are 'upper_wrist_joint'"),  # no whole word
         ("q", ["a", "b"], "there are 'a', 'b'"),
         ("", ["b", "a"], "there are 'a', 'b'"),
         ("a", [], "no names are defined"),

@@ -644,3 +644,12 @@ def test_tracked_cartesian_paths_stay_within_the_tolerance_between_waypoints():
     s = np.linspace(part.start_time, part.end_time, 8001)
     off = np.linalg.norm(lw.pose_difference(robot.pose(part(s).q, frame), path(s))[:, 3:], axis=-1).max()
     assert tracked.deviation.position <= off <= min(1e-4, 1.1 * tracked.deviation.position)
+
+
+def test_advice_of_an_arm_with_too_few_joints_is_an_option_of_paths() -> None:
+    (arm, tip), line = planar([1.0, 1.0]), lw.motion.line((1.2, 0.0, 0.0), (0.8, 0.8, 0.0))
+    tracked = arm.track_cartesian_path(line, tip)
+    assert not tracked.success and 'orientation="free" leaves its orientation free' in tracked.message
+    assert str(tracked).startswith(f"{tracked!r}\nout_of_reach: ") and "np.inf" not in str(tracked)
+    free = arm.track_cartesian_path(line, tip, orientation="free")
+    assert free.success and str(free) == repr(free)

@@ -191,3 +191,26 @@ def test_plots_of_cartesian_paths_show_shapes_and_obstacles(arm):
     assert path_line.get_label() == "not followed"
     assert np.allclose(np.array(path_line.get_data_3d())[:, -1], path(path.length)[:3, 3])
     assert np.linalg.norm(np.array(path_line.get_data_3d())[:, 0] - np.array(followed.get_data_3d())[:, -1]) < 0.01
+
+
+def test_vector_graphics_embed_the_shaded_triangles_as_a_picture(arm, tmp_path):
+    motion = arm.spline([0.0, 1.0], [[0.0, 0.0], [1.0, 0.55]])
+    axes = motion.plot_path("l3", num_samples=20)
+    (surfaces,) = (x for x in axes.collections if hasattr(x, "corners"))
+    assert len(surfaces.corners) > 20
+    axes.figure.savefig(tmp_path / "path.svg")
+    text = (tmp_path / "path.svg").read_text(encoding="utf-8")
+    assert text.count("<image") == 1 and text.count("<path") < 200  # lines and names are vector graphics
+
+
+def test_plain_axes_for_a_picture_in_space_are_refused_with_a_remedy(arm):
+    axes = matplotlib.figure.Figure().subplots()
+    motion = arm.spline([0.0, 1.0], [[0.0, 0.0], [1.0, 0.55]])
+    for plot in (motion.plot_path, lambda axes: arm.plot([0.0, 0.0], axes=axes)):
+        with pytest.raises(
+            AttributeError, match=r"got <Axes: >; .*subplot_kw=\{'projection': '3d'\}\) returns such axes"
+        ):
+            plot(axes=axes)
+    with pytest.raises(TypeError, match=r"no option named 'joints'; motion.to_pandas\(\).filter"):
+        motion.plot(joints=["j1"])
+    assert any("elbow" in name for name in lw.load("arm6").spline([0, 1], [[0.0] * 6, [1.0] * 6]).to_pandas().columns)

@@ -37,6 +37,9 @@ _SEVERAL = 10_000  # items of an argument that are searched for a name
 _USERS_LINE = ("\n    in ", "\n    at ")  # text before the user's line, as tracing adds it to errors
 _Value = tuple[str, inspect.Parameter, Any]
 
+_IN_SPACE = {"add_collection3d", "auto_scale_xyz", "get_zlim", "get_zlim3d", "view_init", "zaxis", "set_zlim", "azim"}
+_AXES_IN_SPACE = "a robot is drawn in axes in space: pyplot.subplots(subplot_kw={'projection': '3d'}) returns such axes"
+
 
 def misfit_error(caller: str, name: str, kind: Any, value: Any) -> Exception:
     """Return the error for a value that is not of the declared kind."""
@@ -162,7 +165,8 @@ def _of_a_kind(function: Any, caller: str, values: list[_Value], error: Exceptio
     for name, _, value in values:
         if isinstance(error, AttributeError) and error.obj is value:
             expected = (
-                f"expected an object with the attribute {error.name!r}, got {shown(value)}; see its documentation"
+                f"expected an object with the attribute {error.name!r}, got {shown(value)}; "
+                f"{_AXES_IN_SPACE if error.name in _IN_SPACE else 'see its documentation'}"
             )
             return ArgumentError(f"{caller}: {name}: {expected}")
         if isinstance(error, KeyError) and error.args == (name,):

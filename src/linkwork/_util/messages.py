@@ -74,8 +74,15 @@ def nearest(name: str, known: Collection[str]) -> str:
 
 
 def did_you_mean(name: str, known: Iterable[str]) -> str:
-    """Return a hint with the most similar known names, or "" if none is similar: for messages that list all names."""
-    close = close_names(name, known) if len(name) <= _LONGEST_NAME else []
+    """Return a hint with the most similar known names, or "" if none is similar: for messages that list all names.
+
+    If none is similar, up to three names that have the name as a word are: "panda_hand" for "hand".
+    """
+    names = [*known]
+    close = close_names(name, names) if len(name) <= _LONGEST_NAME else []
+    if not close and _SHORTEST_WORD <= len(name) <= _LONGEST_NAME:
+        close = sorted(k for k in names if _folded(name) in _BETWEEN_WORDS.split(_folded(k)))
+        close = close if len(close) <= _MOST_CLOSE else []
     return "did you mean " + " or ".join(repr(c) for c in close) + "?" if close else ""
 
 
@@ -198,6 +205,8 @@ def _functions_of(traceback: types.TracebackType | None) -> set[str]:
 
 
 _SIMILAR, _ALIKE = 0.75, 0.65  # least similarity of names in a hint; of those that begin alike or contain another
+_SHORTEST_WORD, _MOST_CLOSE = 3, 3  # characters of a word that names may contain, and names in a hint
+_BETWEEN_WORDS = re.compile(r"[^a-z0-9]+")
 _LONGEST_NAME = 120  # characters; longer names are not compared, so that hints take milliseconds
 _MOST_NAMES = 10_000
 _FEW_NAMES = 30  # names that a hint lists completely

@@ -68,7 +68,7 @@ class TrackedPath(Shown, Result, metaclass=WithForeignNames):
         return len(self.s)
 
     def _sentence(self, index: tuple[int, ...]) -> str:
-        return self._message
+        return self._message.replace("orientation_tolerance=np.inf", 'orientation="free"')  # the option of this path
 
     @property
     def s(self) -> np.ndarray:
@@ -191,6 +191,10 @@ class TrackedPath(Shown, Result, metaclass=WithForeignNames):
         changed = self.reconfigurations
         suffix = f"; {changed} reconfiguration{'' if changed == 1 else 's'}" if changed else ""
         return f"<TrackedPath of {self.frame!r}: {self.status}, {100.0 * self.fraction:.4g} %{suffix}>"
+
+    def __str__(self) -> str:
+        """Return the result in a line, and for a path that is not followed to its end the reason with advice."""
+        return repr(self) if self.success else f"{self!r}\n{self.explain()}"
 
 
 add_foreign_names(TrackedPath, "motion.TrackedPath")

@@ -178,6 +178,7 @@ def _surfaces_class() -> Any:
         def __init__(self, is_veil: bool) -> None:
             zorder, self._opacity = (0.7, VEIL) if is_veil else (0.5, 1.0)
             super().__init__([], edgecolors="none", linewidths=0.0, antialiaseds=False, zorder=zorder)
+            self.set_rasterized(True)  # in vector graphics: thousands of triangles would be large files
             self.is_veil = is_veil
             self.corners, self.colors = np.empty((0, 3, 3)), np.empty((0, 3))
             self._behind = np.empty(0)
