@@ -208,7 +208,7 @@ def test_plain_axes_for_a_picture_in_space_are_refused_with_a_remedy(arm):
     motion = arm.spline([0.0, 1.0], [[0.0, 0.0], [1.0, 0.55]])
     for plot in (motion.plot_path, lambda axes: arm.plot([0.0, 0.0], axes=axes)):
         with pytest.raises(
-            AttributeError, match=r"got <Axes: >; .*subplot_kw=\{'projection': '3d'\}\) returns such axes"
+            lw.errors.ArgumentError, match=r"got <Axes: >; .*subplot_kw=\{'projection': '3d'\}\) returns such axes"
         ):
             plot(axes=axes)
     with pytest.raises(TypeError, match=r"no option named 'joints'; motion.to_pandas\(\).filter"):
