@@ -45,7 +45,10 @@ class _Trial:
 
     @cached_property
     def states(self) -> list[dict[str, Any]]:
-        """Times, states and all inputs, by the names of a call."""
+        """Times, states and all inputs with which the controller is called: dicts by argument name.
+
+        At the last state the robot is at rest at its target.
+        """
         rng, robot = np.random.default_rng(self.seed), self.law.robot
         states = []
         for _ in range(self.samples):

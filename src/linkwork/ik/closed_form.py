@@ -114,7 +114,7 @@ class ClosedForm(metaclass=WithForeignNames):
 
     @property
     def joints(self) -> tuple[str, ...]:
-        """Joints that branches determine, from ``relative_to`` to the frame."""
+        """Names of the joints whose positions are the solutions, in order from ``relative_to`` to the frame."""
         result = self._arm.bodies[::-1] if self._arm.backward else self._arm.bodies
         return tuple(self._robot.tree.bodies[i].joint_name for i in result)
 

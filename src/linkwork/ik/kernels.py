@@ -108,7 +108,10 @@ def solver_kernel(
     locked_dofs: frozenset[int],
     wide: WideRows,
 ) -> Kernel:
-    """Compile a solver for tasks; ``bounded`` are indices in q with limits, ``locked_dofs`` indices in v."""
+    """Compile a solver for tasks; ``bounded`` are indices in q with limits, ``locked_dofs`` indices in v.
+
+    ``wide`` are groups of indices of errors with wide tolerances; the norm of each group is bounded.
+    """
     shapes = target_shapes(tree, tasks)
     count = sum(len(task.component_names) for task in tasks)
     with_targets = [task for task in tasks if task.name in shapes]

@@ -63,7 +63,7 @@ class UnreachableCertificate(ReturnedValue):
 
     @property
     def beyond(self) -> float:
-        """Violation of the bound [m, rad]."""
+        """Absolute difference of ``distance``, which the target requires, and the attainable ``bound`` [m, rad]."""
         return abs(self.distance - self.bound)
 
     def __str__(self) -> str:

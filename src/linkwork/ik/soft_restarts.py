@@ -128,10 +128,11 @@ def _compare(
     other_diagnostics: np.ndarray,
     other_errors: np.ndarray,
 ) -> Sequence[np.ndarray]:
-    """Return two masks of states: where the second result is better, and where it is a minimum of the same cost.
+    """Return two masks of states: where the second result is better, and where it has the same cost and status.
 
-    A result has ``errors`` and ``diagnostics`` of the kernel. All priority levels but the last count more than the
-    proof of a minimum.
+    A result has ``errors`` and ``diagnostics`` of the kernel. Costs are compared level by level, up to a small
+    tolerance. A result that has converged is better than one that has not, unless a level before the last has a higher
+    cost.
     """
     ranks = [2.0 * (x[:, _REACHED] == 1.0) + (x[:, _DONE] == 1.0) for x in (diagnostics, other_diagnostics)]
     costs, other_costs, negligible = soft.costs(errors), soft.costs(other_errors), soft.negligible_costs()

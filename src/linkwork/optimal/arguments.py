@@ -65,7 +65,7 @@ def broadcast_axes(axes: Mapping[str, tuple[int, ...]]) -> tuple[int, ...]:
 
 
 def read_seed(value: Any) -> int:
-    """Return the integer seed of random guesses; a generator draws one.  Raises ValueError."""
+    """Return the integer seed of random guesses from an integer, or drawn by a generator.  Raises ValueError."""
     checked = seed(SOLVE, "seed", value)
     return checked if isinstance(checked, int) else int(np.random.default_rng(checked).integers(2**32))
 

@@ -61,9 +61,11 @@ class ConflictProof:
 def conflict_of(
     reach: float, everywhere: Array, alone: Array, violations: dict[str, float], pressing: tuple[str, ...] = ()
 ) -> ConflictProof | None:
-    """Return the proof of a conflict with multipliers scaled to maximum 1; None if all are zero or some are not finite.
+    """Return the proof that constraints conflict; None if all multipliers are zero, or some are not finite.
 
-    ``everywhere`` and ``alone`` are the multipliers, and ``violations`` those of the constraints by name.
+    ``everywhere`` (T, components) and ``alone`` (components,) are the Farkas multipliers of terms of all steps and of
+    single steps; the proof has them scaled to the maximum 1. ``reach`` is the length of step below which no step
+    satisfies all linearised constraints. ``violations`` are the violations of the constraints by name.
     """
     largest = float(np.abs(np.concatenate([np.ravel(everywhere), alone])).max(initial=0.0))
     if not (0.0 < largest < np.inf and violations):

@@ -108,7 +108,7 @@ class BodyUnits:
 
     @property
     def force(self) -> float:
-        """Unit of contact forces."""
+        """Unit of contact forces: mass · length / time², from the units of the robot."""
         return self.mass * self.length / self.time**2
 
     @property

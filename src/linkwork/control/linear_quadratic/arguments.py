@@ -160,9 +160,9 @@ def check_missing_forces(
 ) -> None:
     """Raise ValueError if the actuators ``acting`` cannot cause a motion (q, v, a) of n states.
 
-    ``missing`` (n, nv) are the joint forces that the motion needs and that actuators and constraints do not exert.
-    Their root mean square is at most ``tolerance`` times that of Σₖ |Mₖ aₖ| + |h|, the forces of the motion that
-    balance each other in a joint without an actuator.
+    ``missing`` (n, nv) are the joint forces that the motion needs and that actuators and constraints do not exert. In a
+    joint without an actuator, their root mean square may be ``tolerance`` times that of Σₖ |Mₖ aₖ| + |h|. These are the
+    absolute forces of the motion in this joint, which should balance each other.
     """
     idle = np.setdiff1d(np.arange(robot.nv), acting)
     large = (np.abs(missing) > _zero_forces(robot, missing)).any(axis=0)

@@ -109,7 +109,10 @@ class AugmentedPlanner:
         return state | {name: search[f"bounded_{name}"] for name in _RESET}
 
     def _with_bounded_state(self, search: Search, state: Search) -> Search:
-        """Return the planner's state ``search`` with a new state of the search with effort limits."""
+        """Return the planner's state ``search`` after a new ``state`` of the search with effort limits.
+
+        The path is replaced. The multipliers and other values of the search with effort limits have names of their own.
+        """
         result = {**search, **{name: x for name, x in state.items() if name in ("q", "u", "p", "alone")}}
         count = self._plain.multipliers
         if count:
@@ -141,9 +144,10 @@ class AugmentedPlanner:
         return np.concatenate([search["everywhere"], search["effort_multipliers"]], axis=-1)
 
     def _moved_path(self, q: np.ndarray, whole: int, fraction: float) -> np.ndarray:
-        """Shift configurations by ``whole`` steps and a fraction of one; the last velocity continues.
+        """Return a path's configurations later by ``whole`` time steps and a ``fraction`` of a step.
 
-        The last configuration is that at the end of the path, half a step after the previous one.
+        Beyond the end of the path the last velocity continues. The last configuration of the result is half a step
+        after the previous one.
         """
         T, whole, robot = q.shape[1], min(whole, q.shape[1]), self.robot
         if T == 1:

@@ -102,8 +102,8 @@ class Cost:
         def judged(x: Scalars, least: Any, promise: Any, before: Any) -> tuple[Any, Any]:
             """Return 1 if the step x is rejected, else 0, and how much less the errors fall than predicted.
 
-            ``promise`` is the predicted reduction of the cost; ``before`` is the actual reduction by the step
-            ``origin``.
+            ``least`` is 1 if x is a minimum of the cost. ``promise`` is the predicted reduction of squared errors
+            between the step ``origin`` and x, and ``before`` the actual reduction by the step ``origin``.
             """
             reduction = model.actual(x) - before
             suits = and_(lt(0.5, least), le(_SHARE * promise, reduction + _NO_COST))
@@ -323,9 +323,10 @@ class _CurvedErrors:
         return self.gain * sqrt(dot(pulls, pulls))
 
     def reduction(self, errors: Scalars) -> Any:
-        """Return the reduction of ‖w e‖² by a step, times the fraction g of the errors that the step should remove.
+        """Return the reduction of ‖w e‖², the squared norm of the weighted errors, by a step, times the fraction g.
 
-        The argument are the weighted errors w e after the step.
+        g is the fraction of the errors that the step should remove. The argument are the weighted errors w e after the
+        step.
         """
         return self.gain * (dot(self.errors, self.errors) - dot(errors, errors))
 

@@ -101,10 +101,10 @@ class Changes:
     step: float
 
     def along(self, row: Scalars, horizon: float) -> tuple[Any, Any]:
-        """Return margins to position and velocity limits of a coordinate whose velocity is r·v; r is ``row``.
+        """Return margins to the position and the velocity limits of a coordinate whose velocity is r·v; r is ``row``.
 
-        The margins allow for the full change of acceleration in one step, and for a fraction of it throughout the
-        ``horizon`` [s].
+        The margins leave room for changes of acceleration: for the full change during one step, and for a fraction of
+        it throughout the ``horizon`` [s].
         """
         change = dot([x if is_zero(x) else fabs(x) for x in row], self.accelerations)
         distance, speed = (_ONE_STEP * self.step**k + _LASTING * horizon**k for k in (2, 1))

@@ -64,7 +64,7 @@ class TrackedPath(Shown, Result, metaclass=WithForeignNames):
 
     @property
     def iterations(self) -> int:
-        """Number of waypoints."""
+        """Number of waypoints for which inverse kinematics was solved."""
         return len(self.s)
 
     def _sentence(self, index: tuple[int, ...]) -> str:

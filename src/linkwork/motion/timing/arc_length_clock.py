@@ -97,8 +97,8 @@ class _Fit:
     ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """Return quintics of s (m, 6) on intervals from b to e (m,), jerk errors (m,), and their rounding errors (m,).
 
-        k (m,) are the indices of the cubics of σ that contain the intervals.  Errors are the largest on each interval,
-        relative to the limits of jerk.
+        The quintics approximate s as a function of time. k (m,) are the indices of the cubics of the arc length σ(t)
+        that contain the intervals.  Errors are the largest on each interval, relative to the limits of jerk.
         """
         inside = _INSIDE * (e - b)
         times = np.concatenate([b, b + inside, 0.5 * (b + e), e - inside, e])  # one evaluation of the path

@@ -127,7 +127,7 @@ class SmoothProgram:
         return motion[:, 0], motion[:, 1]
 
     def _direction(self, motion: np.ndarray, mu: float) -> np.ndarray:
-        """Return the Newton step (n + 1, 2) of x and u, for a barrier parameter ``mu``."""
+        """Return the Newton step (n + 1, 2) of x = ṡ² and u = s̈ at all grid points, for a barrier parameter ``mu``."""
         n = len(self.segment_data)
         stages = self.kernels.stages(_both_ends(motion), self.segment_data, mu)
         more = -n % _BLOCK

@@ -41,7 +41,7 @@ _INSIDE = 1e-9  # of a segment: one-sided third derivatives of the path are take
 
 
 class JerkProblem(NamedTuple):
-    """A path with the limits of a motion along it, as functions of position.
+    """A path with the limits of a motion along it, as functions of the path position s.
 
     ``ends`` are the fractions of the jerk limits that the motion may use on the first and on the last segment.
     """

@@ -124,9 +124,9 @@ class LimitSet:
         return [*self.speed, *(limit.name for limit in self.loops)]
 
     def speeds(self, q: np.ndarray, v: np.ndarray) -> np.ndarray:
-        """Return the velocities (..., w, 3) that `fastest` limits: of frames [m/s], and of joints that close loops.
+        """Return the velocities (..., w, 3) whose norms are limited: of frames [m/s], and of joints that close loops.
 
-        The velocity of a joint [rad/s, m/s] is the first of three values; the others are 0.
+        Their limits are `fastest`. The velocity of a joint [rad/s, m/s] is the first of three values; the others are 0.
         """
         parts = [self.robot.twist(q, v, frame)[..., 3:] for frame in self.speed]
         if self.loops:

@@ -113,14 +113,17 @@ _CONVERGED = 1e-9  # of half a cell: after a smaller step the error is below rou
 
 
 def _series() -> np.ndarray:
-    """Return the matrix from values at the nodes to the coefficients of Legendre polynomials."""
+    """Return the matrix that maps a polynomial's values at the nodes to its Legendre coefficients."""
     orders = np.arange(_COUNT)
     result: np.ndarray = (orders[:, None] + 0.5) * (legendre.legvander(_NODES, _COUNT - 1).T * _WEIGHTS)
     return result
 
 
 def _integrals() -> np.ndarray:
-    """Return the matrix from Legendre coefficients to coefficients of powers of u of the integral from u = −1."""
+    """Return the matrix that integrates polynomials of u from u = −1.
+
+    It maps Legendre coefficients of a polynomial to the coefficients of powers of u of its integral.
+    """
     result = np.zeros((_COUNT + 1, _COUNT))
     for k, unit in enumerate(np.eye(_COUNT)):
         powers = legendre.leg2poly(legendre.legint(unit, lbnd=-1.0))

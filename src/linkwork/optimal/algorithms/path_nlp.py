@@ -275,7 +275,7 @@ class PathProgram:
 
     @property
     def clock_size(self) -> int:
-        """Number of values of an entry of `clocks`."""
+        """Number of values for one step in the result of `clocks`: times of its window, and their derivatives."""
         return ((2 if self.started else 3) * (self.depth + 1) + 1) * (1 + self.durations)
 
     def clocks(self, inputs: PathInputs) -> list[list[Any]]:

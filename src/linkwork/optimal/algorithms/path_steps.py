@@ -43,7 +43,7 @@ class PathSteps:
 
     @cached_property
     def hard_scales(self) -> list[Any]:
-        """Largest scale of each constraint's components."""
+        """For each constraint, the largest of the scales of its components."""
         scales = self.inputs.scales
         return [reduce(fmax, list(scales[self.program.rows_of[k]]), 0.0) for k in self.program.hard]
 

@@ -23,7 +23,7 @@ def one_of(caller: str, argument: str, value: Any, names: Collection[str]) -> st
 
 
 def switch(caller: str, argument: str, value: Any) -> bool:
-    """Return a bool.  Raises ValueError for other values."""
+    """Return the argument ``argument`` as a bool.  Raises ValueError for anything but True and False."""
     if not isinstance(value, (bool, np.bool_)):
         raise ValueError(f"{caller}: {argument}: expected True or False, got {value!r}")
     return bool(value)

@@ -216,7 +216,8 @@ class CoupledAngles(NamedTuple):
 def coupled_angles(f: Sinusoid, F: Sinusoid, g: Sinusoid, G: Sinusoid) -> list[CoupledAngles]:
     """Return four solutions (θ, φ) of the two equations f(θ) = F(φ) and g(θ) = G(φ).
 
-    ``counts`` is False for a solution that repeats another, and for the nearest real angles of a complex solution.
+    Each solution has a flag ``counts``. It is False for a solution that repeats another, and for the nearest real
+    angles of a complex solution.
     """
     if F.is_constant:
         return _one_after_other(f, F, g, G)

@@ -222,7 +222,7 @@ def rate_derivative(f: Family, result: Phases) -> Scalar:
 
 
 def _displacement(f: Family, result: Phases) -> Scalar:
-    """Return the displacement of a motion, ∫ v dt."""
+    """Return the displacement ∫ v dt of a motion of the family ``f``; ``result`` describes the phases of the motion."""
     V, A, B, up, down = f.limits
     peak, trough, at_peak, at_trough, at_speed, c = result
     cubes = peak * peak * peak - trough * trough * trough

@@ -433,7 +433,7 @@ class Shooting:
         )  # fmt: skip
 
     def _plain(self, rows: Any) -> Any:
-        """Return the costs plus half the squares of a motion, without its constraints.
+        """Return the sum of all costs and half the sum of all weighted squares of a motion; constraints are left out.
 
         ``rows`` are the values of all components, step by step.
         """
