@@ -19,7 +19,7 @@ Q = np.zeros(7)
 def test_errors_of_distance_functions_name_the_argument_its_value_and_the_remedy() -> None:
     box, X, infinite = Box((1, 1, 1)), lw.pose(), np.full(7, np.nan)
     wrong = {
-        r"distances: pairs: 'wrist' and 'wrist' are on the same body": lambda: ROBOT.distances(
+        r"distances: pairs: expected links on different bodies, but 'wrist' and 'wrist' are": lambda: ROBOT.distances(
             Q, pairs=[("wrist", "wrist")]
         ),
         r"with_collision_pairs: pairs: expected two different links, got 'wrist'": lambda: ROBOT.with_collision_pairs(

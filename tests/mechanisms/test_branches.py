@@ -188,7 +188,7 @@ def test_invalid_drivers_of_mechanisms_are_refused():
         ({}, "expected a dict by joint"),
         ({"crank": 0.3}, "expected one value per state"),
         ({"crank": [0.0, np.inf]}, "got inf"),
-        ({"crank": [0.0, 0.1], "knee": [0.0]}, "different numbers of states"),
+        ({"crank": [0.0, 0.1], "knee": [0.0]}, "expected one number of states for all"),
     ):
         with pytest.raises(ValueError, match=message):
             robot.drive_mechanism(drivers)

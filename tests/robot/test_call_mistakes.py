@@ -127,7 +127,7 @@ def test_named_configuration_is_returned_as_a_copy_and_others_are_refused() -> N
     joint_state = {"name": ["elbow"], "position": [0.5]}
     assert "; dict(zip(message.name, message.position)) is that of" in message(lambda: robot.configuration(joint_state))
     assert "named 'bend'; did you mean 'bent'?" in message(lambda: robot.configuration("bend"))
-    assert "base: expected None beside a name" in message(lambda: robot.configuration("bent", base=Q))
+    assert "base: expected None with a name" in message(lambda: robot.configuration("bent", base=Q))
 
 
 def test_error_of_a_name_in_another_case_suggests_the_name() -> None:

@@ -171,7 +171,9 @@ class Curve(metaclass=WithForeignNames):
             error = float(np.abs(result(between) - value(between)[0]).max())
             if error <= tolerance:
                 return result
-        raise ValueError(f"{name}: tolerance: {count} segments have an error of {error:.3g}, more than {tolerance:.3g}")
+        raise ValueError(
+            f"{name}: tolerance: {count} segments have an error of {error:.3g} > {tolerance:.3g}; pass a larger one"
+        )
 
     def __call__(self, x: Any) -> Any:
         """Return f(x) for a number, an array of numbers (batch), or scalars of a traced function."""

@@ -131,7 +131,9 @@ def evaluate_on(name: str, outputs: Sequence[Any], symbols: Sequence[Symbol], va
     try:
         region = Region.of(outputs, symbols)
     except KeyError as error:
-        raise ValueError(f"{name}: its function returns a foreign symbol, {error.args[0]!r}") from None
+        raise ValueError(
+            f"{name}: its function returns a symbol that is not of its arguments, {error.args[0]!r}"
+        ) from None
     if any(i.operation is CONSTANT and i.value != i.value for i in region.instructions):
         raise ValueError(f"{name}: its function computes with NaN")
     return region.run(values)

@@ -77,7 +77,7 @@ class Scene(Shown, metaclass=WithForeignNames):
             check_obstacle(obstacle, "Scene")
         duplicate = repeated([obstacle.name for obstacle in result])
         if duplicate is not None:
-            raise ValueError(f"Scene: two obstacles are called {duplicate!r}")
+            raise ValueError(f"Scene: two obstacles are called {duplicate!r}; rename one of them")
         self._obstacles = result
         self._issues: tuple[Issue, ...] = ()
 

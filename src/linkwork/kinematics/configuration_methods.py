@@ -49,7 +49,7 @@ class ConfigurationMethods(RobotBase):
         caller = "configuration"
         if isinstance(joints, str):
             if base is not None:
-                raise TypeError("configuration: base: expected None beside a name, which determines all joints")
+                raise TypeError("configuration: base: expected None with a name, which determines all joints")
             return read_configuration(self, caller, "joints", joints)
         if not isinstance(joints, Mapping):
             raise TypeError(f"{caller}: joints: expected a dict of values by joint, or a name, got {joints!r:.80}")

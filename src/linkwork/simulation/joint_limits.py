@@ -165,7 +165,7 @@ def read_limit_mode(value: Any) -> str | JointStops | None:
     if not isinstance(value, str):
         raise TypeError(f"simulate: joint_limit_mode: expected 'held', 'soft', 'ignored' or JointStops, got {value!r}")
     if value not in LIMITS:
-        raise UnknownNameError("limits of simulate", value, LIMITS)
+        raise UnknownNameError("mode of joint limits", value, LIMITS)
     return JointStops() if value == "soft" else value
 
 

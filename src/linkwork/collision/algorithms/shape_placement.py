@@ -256,10 +256,10 @@ def _by_names(
                     "link with a collision shape, or obstacle,", name, [*shapes_by_name, *scene.names]
                 )
             if name in shapes_by_name and name in scene:
-                raise ValueError(f"{caller}: pairs: {name!r} is the name of a link and of an obstacle")
+                raise ValueError(f"{caller}: pairs: {name!r} is the name of a link and of an obstacle; rename one")
         a, b = pair
         if a in scene and b in scene:
-            raise ValueError(f"{caller}: pairs: {a!r} and {b!r} are both obstacles")
+            raise ValueError(f"{caller}: pairs: expected a link in each pair, but {a!r} and {b!r} are both obstacles")
         if a in scene or b in scene:
             link, name = (b, a) if a in scene else (a, b)
             with_scene |= dict.fromkeys((k, name) for k in shapes_by_name[link])
@@ -268,7 +268,7 @@ def _by_names(
             for j in shapes_by_name[b]:
                 if shapes[i].body == shapes[j].body:
                     raise ValueError(
-                        f"{caller}: pairs: {a!r} and {b!r} are on the same body and do not move relative to each other"
+                        f"{caller}: pairs: expected links on different bodies, but {a!r} and {b!r} are on the same body"
                     )
                 self_pairs[min(i, j), max(i, j)] = None
     return list(self_pairs), list(with_scene)

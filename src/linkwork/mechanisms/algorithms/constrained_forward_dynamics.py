@@ -209,7 +209,7 @@ def constrained_accelerations(
     if passive:
         read_smooth_friction("forward_dynamics of a robot with constraints", friction)
     if method != "articulated_bodies":
-        raise ValueError(f"forward_dynamics: method: {method!r} is only for robots without constraints")
+        raise ValueError(f"forward_dynamics: method: {method!r} is only for robots without constraints; leave it out")
     return constrained_forward_dynamics(tree, q, v, tau, wrenches, passive=passive, friction=friction)[0]
 
 

@@ -150,6 +150,8 @@ class DrivenMotion(Shown, DrivenOutput, Result, metaclass=WithForeignNames):
             Status.SINGULAR: f"branches meet at {at}, and the continuation is not determined",
             Status.AT_LIMITS: f"joint limits reached at {at}",
         }
+        if self._mechanism.rolls and status is not Status.AT_LIMITS:
+            return f"the velocity constraints, such as rolling, do not allow the drivers to move on so at {at}"
         return words[status]
 
 
@@ -181,6 +183,7 @@ def drive(
     begun: Assembly = assemble(
         plain, start, first, None, None, position_limits, tolerance, 16, time, check, parameters, caller, ()
     )
+    _refuse_imposed_velocities(mechanism, begun.q, inputs)
     shape, at = begun.q.shape[:-1], inputs.flat(begun.q.shape[:-1])
     n = next(iter(driven.values.values())).shape[-2]
     moving = [_read_rates(robot, name, x, driven, (*shape, n)) for name, x in zip(_RATES, rates, strict=True)]
@@ -214,7 +217,7 @@ def drive(
         general = _BESIDE * np.array(unit_steps(robot.tree)) * np.cos(np.arange(1.0, robot.nv + 1.0) ** 2)
         beside = robot.integrate(np.where(loose[:, None, None], q, robot.neutral()), general)
         beside = robot.project_configuration(beside, **at.of_all(1).options)[0][:, 0]
-        loose &= slack_and_sign(mechanism.dependent_block(beside, driven.names, at))[0] < SINGULAR_SLACK
+        loose &= slack_and_sign(mechanism.velocity_block(beside, driven.names, at))[0] < SINGULAR_SLACK
     singular[loose] = False
     if loose.any():
         assembled = np.where(loose[:, None, None], q, robot.neutral())
@@ -242,6 +245,20 @@ def drive(
     if check and not shape and not result.success:
         raise AssemblyError(f"{caller}: {result.explain()}", result)
     return result
+
+
+def _refuse_imposed_velocities(mechanism: ClosedMechanism, q: np.ndarray, inputs: StateInputs) -> None:
+    """Raise ValueError for velocity constraints that impose motion by themselves, at any positions of the drivers."""
+    if not mechanism.rolls:
+        return
+    owners = [constraint for constraint in mechanism.tree.constraints for _ in constraint.component_names]
+    drift = np.abs(mechanism.robot.constraint_drift(q, **inputs.options)).reshape(-1, len(owners))
+    for constraint, row in zip(owners, drift.T, strict=True):
+        if not constraint.holonomic and (row > 0.0).any():
+            raise ValueError(
+                f"{mechanism.caller}: constraint {constraint.name!r} imposes a velocity at any positions of the "
+                f"drivers; use robot.simulate, or robot.without_constraints({constraint.name!r})"
+            )
 
 
 def _is_at_rest(robot: Any, rates: Sequence[np.ndarray]) -> bool:
@@ -307,7 +324,7 @@ def _read_drivers(robot: Any, caller: str, drivers: Any) -> FixedJoints:
             )
         sizes[name] = value.shape[-2]
     if len(set(sizes.values())) > 1:
-        raise ValueError(f"{caller}: drivers: different numbers of states: {sizes}")
+        raise ValueError(f"{caller}: drivers: expected one number of states for all, got {sizes}")
     return driven
 
 

@@ -293,7 +293,7 @@ class MinimalCoordinates(ReturnedValue):
             expected = f"{name}: expected an array of shape (..., {len(names)}), of {', '.join(names)}"
             raise ValueError(f"{expected}; got shape {array.shape}")
         if not np.isfinite(array).all():
-            raise ValueError(f"{name}: expected finite values")
+            raise ValueError(f"{name}: expected finite values, got {array[~np.isfinite(array)][0]}")
         return array
 
     def _spread(self, name: str, u: ArrayLike) -> np.ndarray:

@@ -83,7 +83,9 @@ class ContactScene:
         check_names(self.materials, named)  # type: ignore[arg-type]
         pairs = self._pairs(robot)
         if not pairs:
-            raise ValueError(f"ContactScene: robot {robot.name!r}: expected a moving link with a collision shape")
+            raise ValueError(
+                f"ContactScene: robot {robot.name!r}: expected a moving link with a collision shape, got none"
+            )
         for _, link_shape, name in pairs:
             if link_shape.link == name:
                 raise ValueError(f"ContactScene: {name!r} names a link and an obstacle; rename one of them")
@@ -157,7 +159,9 @@ class ContactPair:
             _check_link("ContactPair", robot, link, may_stand=True)
         check_names(self.materials, (self.first, self.second))  # type: ignore[arg-type]
         if robot.tree.frame(self.first).body == robot.tree.frame(self.second).body:
-            raise ValueError(f"ContactPair: links {self.first!r} and {self.second!r} are on one body")
+            raise ValueError(
+                f"ContactPair: links {self.first!r} and {self.second!r} are on one body; name links of two bodies"
+            )
         shapes = link_shapes(robot.tree)
         for a in (link_shape for link_shape in shapes if link_shape.link == self.first):
             for b in (link_shape for link_shape in shapes if link_shape.link == self.second):
