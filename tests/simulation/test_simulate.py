@@ -300,6 +300,24 @@ def test_stability_of_time_steps_is_checked_for_new_ranges_of_constants(monkeypa
         aimed(0.5, 5e4)
 
 
+def test_rounding_of_a_controller_beside_rigid_contacts_causes_no_warning_of_long_time_steps():
+    """A controller whose solver ends at a tolerance changes its force by noise, also at tiny deviations."""
+    ball = lw.Robot.build("ball", lw.Link("body", mass=1.0, inertia=(0.1, 0.1, 0.1)), floating_base=True)
+    q, ground = ball.neutral(), ContactGround(ContactPoint("body", radius=0.1))
+    q[6] = 0.1
+
+    def law(t, q, v, gain, noise):
+        return [-gain * x + noise * lw.expr.sin(1e12 * x + 1e13 * y) for x, y in zip(v, q[1:], strict=True)]
+
+    for gain, noise, warns in ((1.0, 0.0, False), (1.0, 1e-3, False), (3e3, 0.0, True), (3e3, 1e-3, True)):
+        with warnings.catch_warnings(record=True) as caught:
+            warnings.simplefilter("always")
+            ball.simulate(
+                q, dt=1e-3, duration=2e-3, controller=law, contacts=ground, constants={"gain": gain, "noise": noise}
+            )
+        assert any("too long to be stable" in str(x.message) for x in caught) == warns, (gain, noise)
+
+
 @pytest.mark.slow(every=5)
 def test_unstable_controllers_and_contacts_cause_a_warning_in_simulations():
     """Controllers are constant during a step of any method, with contacts and in a Simulator."""

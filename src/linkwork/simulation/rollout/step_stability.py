@@ -43,6 +43,7 @@ EXPLICIT = ("semi_implicit_euler", "rk4")
 _MOST, _BACK = 1.5, 1e-3  # accepted growth of a deviation in a step, and accepted excess of −1
 _DEVIATION = 1e-5  # [rad, characteristic lengths] of configurations from which a step's matrix is computed
 _BESIDE_CONTACTS = 1e-8  # the same with rigid contacts, so small that none starts or ends by it
+_LARGER = 512.0  # factor of deviations beside contacts that confirm an eigenvalue, for controllers whose solvers err
 _HALVINGS = 12
 _CHECKED: BoundedCache[Any, tuple[CheckedValues, CheckedValues]] = BoundedCache(256)  # stable inputs, and unstable ones
 Step = Callable[[Any, Any, float], tuple[Any, Any]]
@@ -213,7 +214,10 @@ def _warn_of_long_step(
 
     def worst_of(h: float) -> tuple[complex, str] | None:
         size = _sizes(setup, v, h, speeds)
-        return _worst(setup.robot, step, q, v, size, permitted(size), h)
+        worst = _worst(setup.robot, step, q, v, size, permitted(size), h)
+        if worst is None or not _has_rigid_contacts(setup):
+            return worst
+        return _worst(setup.robot, step, q, v, _LARGER * size, permitted(_LARGER * size), h)
 
     worst = worst_of(h)
     if worst is None:
@@ -270,13 +274,17 @@ def _worst(
     return complex(result[largest]), robot.v_names[int(np.argmax(deviation))]
 
 
+def _has_rigid_contacts(setup: SimulationSetup) -> bool:
+    return setup.contacts is not None and not setup.is_compliant
+
+
 def _sizes(setup: SimulationSetup, v: np.ndarray, h: float, speeds: np.ndarray | None) -> np.ndarray:
     """Return the sizes (2 nv) of the deviations of q and v, relative to `unit_steps` and the pace of `StepScale`.
 
     Deviations of v are at least half of ``speeds`` (nv).
     """
     robot: Any = setup.robot
-    deviation = _BESIDE_CONTACTS if setup.contacts is not None and not setup.is_compliant else _DEVIATION
+    deviation = _BESIDE_CONTACTS if _has_rigid_contacts(setup) else _DEVIATION
     units, pace = np.array(unit_steps(robot.tree)), float(StepScale.of(robot.tree, robot.gravity, h).pace)
     rates = deviation * units * (pace + float(np.abs(v / units).max(initial=0.0)))
     if speeds is not None and not robot.constraints:  # which large deviations would violate
