@@ -187,3 +187,19 @@ def test_clearance_of_unusable_motions_is_refused():
     plane = ARM.with_attached("plane", "flange", lw.shapes.HalfSpace())
     with pytest.raises(ValueError, match=r"clearance: a shape .*unbounded.*; use robot.minimum_distance"):
         plane.spline([0.0, 1.0], POINTS[:2]).clearance(SCENE)
+
+
+@pytest.mark.parametrize("scale", [1e-4, 1.0, 100.0])
+def test_error_bound_of_clearances_is_relative_to_the_size_of_the_mechanism(scale):
+    """A ball passes a wall: the least distance is 0.1 of the scale, and the bound is below it by 1e-9 of the scale."""
+    slide = lw.Joint.of(lw.joints.Prismatic("x"), name="slide", parent="world", child="ball", lower=-1e3, upper=1e3)
+    robot = lw.Robot.build("slider", [lw.Link("ball", mass=1.0)], [slide])
+    robot = robot.with_collisions("ball", lw.shapes.Sphere(0.2 * scale))
+    wall = lw.Scene().with_box("wall", np.array([1.0, 1.0, 1.0]) * scale, np.array([0.0, 0.8, 0.0]) * scale)
+    motion = robot.spline([0.0, 1.0], [[-scale], [scale]], kind="linear")
+    gap = motion.clearance(wall, tolerance=1e-3 * scale)
+    assert gap.distance == pytest.approx(0.1 * scale, rel=1e-9)
+    missing = (gap.distance - gap.lower_bound) / scale
+    assert 1e-10 < missing <= 1e-3 + 5e-9
+    resting = robot.spline([0.0, 1.0], [[0.0], [0.0]]).clearance(wall, tolerance=1e-6 * scale)
+    assert 1e-10 < (resting.distance - resting.lower_bound) / scale < 5e-9

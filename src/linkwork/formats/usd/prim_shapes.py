@@ -9,7 +9,6 @@ import numpy as np
 
 from linkwork._util.color_spaces import LinearColors, srgb_from_linear
 from linkwork._util.messages import quoted
-from linkwork.formats.description import LARGEST
 from linkwork.formats.usd.prim_transforms import nearest_rotation, pose_of
 from linkwork.formats.usd.prim_values import PrimReader
 from linkwork.shapes import (
@@ -43,8 +42,7 @@ def read_shape(reader: PrimReader, prim: Any, matrix: np.ndarray, *, collides: b
     collision shape; the shape of a collision mesh is its convex hull.
     """
     kind = str(prim.GetTypeName())
-    if not (np.isfinite(matrix).all() and np.abs(matrix).max() <= LARGEST):
-        reader.error(prim, "NOT_FINITE", f"the transform of the shape is not finite, or beyond {LARGEST:.0e}")
+    if not reader.is_sound_transform(prim, "the transform of the shape", matrix):
         return None
     if abs(np.linalg.norm(matrix[:3, :3], axis=0)).min() == 0.0:
         reader.error(prim, "SCALE", "a scale of the shape is zero")

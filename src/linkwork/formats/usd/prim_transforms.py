@@ -7,7 +7,6 @@ from typing import Any
 
 import numpy as np
 
-from linkwork.formats.description import LARGEST
 from linkwork.formats.usd.prim_values import PrimReader, rotation_of
 from linkwork.spatial import Pose, Vec3
 
@@ -86,8 +85,7 @@ class Transforms:
         matrix = self.world(prim)
         linear, scale = matrix[:3, :3], np.linalg.norm(matrix[:3, :3], axis=0)
         identity = RigidPart(Pose.identity(), np.ones(3))
-        if not (np.isfinite(matrix).all() and np.abs(matrix).max() <= LARGEST):
-            reader.error(prim, "NOT_FINITE", f"the transform to the world is not finite, or beyond {LARGEST:.0e}")
+        if not reader.is_sound_transform(prim, "the transform to the world", matrix):
             return identity
         if scale.min() == 0.0 or np.linalg.det(linear / scale) <= 0.0:
             reader.error(prim, "SCALE", "the transform to the world has a zero scale, or mirrors the prim")

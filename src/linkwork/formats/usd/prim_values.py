@@ -166,6 +166,16 @@ class PrimReader:
             self.warn(prim, "QUAT_NORM", f"the norm of {name} is {norm:.9g}, not 1: normalised")
         return rotation_of(Rotation.from_quaternion(*(x / norm for x in elements)).rows())
 
+    def is_sound_transform(self, prim: Any, title: str, matrix: np.ndarray) -> bool:
+        """Return True for a transform whose numbers are finite and not too large (NOT_FINITE, MAGNITUDE)."""
+        if not np.isfinite(matrix).all():
+            self.error(prim, "NOT_FINITE", f"{title} is not finite")
+        elif np.abs(matrix).max() > LARGEST:
+            self.error(prim, "MAGNITUDE", f"{title} is beyond {LARGEST:.0e}: products of such values overflow")
+        else:
+            return True
+        return False
+
     def _is_sound(self, prim: Any, name: str, row: Sequence[float]) -> bool:
         shown = ", ".join(f"{x!r}" for x in row)
         if not all(map(math.isfinite, row)):

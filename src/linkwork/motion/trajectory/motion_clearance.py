@@ -16,6 +16,7 @@ complex environments, 2005; here for trajectories instead of straight segments.
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from dataclasses import dataclass
 from typing import Any
 
@@ -29,10 +30,11 @@ from linkwork.model.tree import Tree
 from linkwork.motion.trajectory.time_polynomials import polynomials_of
 from linkwork.motion.trajectory.trajectory_extremes import bernstein, polynomial_extremes, twisting_extremes
 from linkwork.motion.trajectory.trajectory_segment import Section
+from linkwork.shapes import Shape
 
 __all__ = ["MotionClearance", "clearance_of"]
 
-_DISTANCE_ERROR = 1e-9  # [m] bound on the error of computed distances
+_DISTANCE_ERROR = 1e-9  # bound on the error of computed distances, relative to the size of the scene
 _MAX_EVALUATIONS = 400_000  # configurations at which distances are computed, at most
 _BLOCK = 300_000  # distances of pairs that are computed in one call
 
@@ -79,7 +81,7 @@ def clearance_of(trajectory: Any, scene: Any, tolerance: float, pairs: Any) -> M
             if not len(segment):
                 continue
             distances, v = best.include(part, middle)
-            lower = (distances - part.displacements(segment, v, half)).min(axis=1) - _DISTANCE_ERROR
+            lower = (distances - part.displacements(segment, v, half)).min(axis=1) - part.error
             count += len(segment)
             split = lower < best.distance - tolerance
             split &= half > np.spacing(np.abs(middle)) * 4.0
@@ -89,7 +91,7 @@ def clearance_of(trajectory: Any, scene: Any, tolerance: float, pairs: Any) -> M
             half = np.repeat(0.5 * half[split], 2)
             sides = np.tile([-1.0, 1.0], len(half) // 2)
             waiting[k] = np.repeat(segment[split], 2), np.repeat(middle[split], 2) + half * sides, half
-    return best.result(proved)
+    return best.result(proved, max(part.error for part in parts))
 
 
 def _pairs_by_section(trajectory: Any, scene: Any, pairs: Any) -> list[tuple[Section, Any]]:
@@ -144,17 +146,19 @@ class _NearestPair:
         self.samples.append((times, result.min(axis=1)))
         return result, v
 
-    def result(self, lower_bound: float) -> MotionClearance:
+    def result(self, lower_bound: float, error: float) -> MotionClearance:
+        """Return the clearance with its lower bound; ``error`` [m] bounds the error of computed distances."""
         times, distances = (np.concatenate(x) for x in zip(*self.samples, strict=True))
         order = np.argsort(times, kind="stable")
-        lower = min(lower_bound, self.distance - _DISTANCE_ERROR)
+        lower = min(lower_bound, self.distance - error)
         return MotionClearance._make(self.distance, lower, self.time, self.pair, self.q, times[order], distances[order])
 
 
 class _SectionBounds:
     """A section of a trajectory, with bounds of its velocities, and pairs of shapes whose distances are bounded.
 
-    ``levers`` (pairs, nv) bound the relative displacement of a pair's shapes per unit of each velocity.
+    ``levers`` (pairs, nv) bound the relative displacement of a pair's shapes per unit of each velocity.  ``error`` [m]
+    bounds the error of computed distances: a share of the largest coordinate and radius of the shapes.
     """
 
     def __init__(self, trajectory: Any, section: Section, scene: Any, pairs: Any) -> None:
@@ -168,16 +172,28 @@ class _SectionBounds:
         index = {shape.name: k for k, shape in enumerate(shapes)}
         self_pair_count = len(selection.spec.pairs)
         indices = [(index[a], index[b] if k < self_pair_count else None) for k, (a, b) in enumerate(selection.names)]
+        pairs_of_shapes = [
+            (shapes[a].shape, selection.scene[name].shape if b is None else shapes[b].shape)
+            for (a, b), (_, name) in zip(indices, selection.names, strict=True)
+        ]
+        self.error = _DISTANCE_ERROR * self._size({shape for pair in pairs_of_shapes for shape in pair})
         slides = self._slides(self.robot.tree)
         slopes = [
-            distance_slope(shapes[a].shape, moves=True)
-            * distance_slope(selection.scene[name].shape if b is None else shapes[b].shape, moves=b is not None)
-            for (a, b), (_, name) in zip(indices, selection.names, strict=True)
+            distance_slope(first, moves=True) * distance_slope(second, moves=b is not None)
+            for (first, second), (_, b) in zip(pairs_of_shapes, indices, strict=True)
         ]
         try:
             self.levers = pair_levers(self.robot.tree, indices, slides) * np.array(slopes)[:, None]
         except (TypeError, ValueError) as error:
             raise type(error)(f"Trajectory: {error}; use robot.minimum_distance at sampled times") from None
+
+    def _size(self, shapes: Collection[Shape]) -> float:
+        """Return the largest radius of shapes, or the largest coordinate of the nearest points at the start [m]."""
+        radii = [sphere[1] for sphere in (shape.bounding_sphere for shape in shapes) if sphere is not None]
+        start = self.section.at(np.array([self.section.start]), 1)[0][0]
+        result = self.robot.distances(start, self.scene, pairs=self.selected)
+        points = np.abs([result.point_a, result.point_b]).max()
+        return float(max([points, *map(float, radii)]))
 
     def distances(self, q: np.ndarray) -> np.ndarray:
         """Return the distances (n, pairs) at configurations (n, nq)."""
