@@ -116,7 +116,7 @@ class ConfigurationGeometry:
         return result
 
     def between(self, rows: np.ndarray, q: np.ndarray) -> np.ndarray:
-        """Return the squared lengths (b, n) of the differences between q (b, nq) and ``rows`` (n, nq), each to each."""
+        """Return the squared lengths (b, n) of the differences between every q (b, nq) and every row (n, nq)."""
         if self.is_plain and not self.turns:
             a, b = (rows, q) if self._even else (rows * self.weights, q * self.weights)
             result: np.ndarray = b @ a.T
