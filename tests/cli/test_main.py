@@ -74,6 +74,13 @@ class TestUsage:
             ("dynamics double_pendulum --q 0,1 0,2", "expected numbers, got '0,1'; write a decimal point"),
             ("jacobian arm6 --frame tool --local", "--expressed-in FRAME selects the axes"),
             ("robots arm6", "unexpected argument 'arm6'"),
+            ("info arm6 arm7", "the command reads one file; check reads several, and compare two"),
+            ("pose arm6 tool", "required: --frame; a frame is an option: --frame tool"),
+            ("simulate arm6 -t 2", "its name is --duration"),
+            ("dynamics arm6 --gravity-torques", "linkwork dynamics prints gravity forces as they are"),
+            ("view arm6 --svg a.svg", "of Python writes vector graphics"),
+            ("plan arm6 --goal 1 --output a.svg", "of Python writes vector graphics"),
+            ("compare arm6 arm7 --only inertias", "--ignore leaves out the others"),
             ("plan arm6 --goal 1 --obstacles cell.yaml", "its name is --scene"),
             ("simulate arm6 --initial-q 1", "its name is --q"),
             ("simulate arm6 --v0 1", "its name is --v"),
@@ -93,6 +100,10 @@ class TestUsage:
     def test_usual_words_for_commands_options_and_units_get_a_hint(self, linkwork, line, hint):
         ran = linkwork(*line.split())
         assert ran.code == 2 and hint in ran.err and ran.out == "", ran.err
+
+    def test_version_is_printed_by_each_usual_option_and_as_a_command(self, linkwork):
+        outputs = {linkwork(word).out for word in ("--version", "-V", "-v", "version")}
+        assert outputs == {f"linkwork {lw.__version__}\n"}
 
     def test_other_names_of_commands_are_no_commands_and_lead_to_commands(self):
         for name, hint in OTHER_NAMES.items():

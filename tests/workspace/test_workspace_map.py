@@ -405,3 +405,13 @@ def test_damaged_zarr_stores_of_workspace_maps_are_refused(tmp_path):
             (bad / name).write_bytes(data)
         with pytest.raises(ValueError, match=rf"bad.zarr: not a store that WorkspaceMap.save wrote: .*{message}"):
             WorkspaceMap.load(bad)
+
+
+def test_maps_of_robots_with_mesh_files_are_refused_with_both_remedies() -> None:
+    robot = lw.load("double_pendulum")
+    meshes = robot.with_collisions("lower_rod", lw.shapes.Mesh("rod.stl"))
+    scene = lw.Scene().with_sphere("ball", 0.1, (1.0, 0.0, 0.0))
+    for options in ({"scene": scene}, {"collision": True, "scene": scene}):
+        with pytest.raises(ValueError, match=r"^workspace_map: robot .*with_collision_hulls.*; collision=False maps with"):
+            meshes.workspace_map("tip", samples=10, voxel_size=0.1, **options)
+    assert meshes.workspace_map("tip", samples=10, voxel_size=0.1, collision=False).reached.sum() == 10

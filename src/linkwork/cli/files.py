@@ -96,6 +96,8 @@ def check_files(arguments: argparse.Namespace, endings: Sequence[str]) -> None:
     if output is not None and ending not in endings:
         expected = f"{', '.join(endings[:-1])} or {endings[-1]}"
         remedy = "; --json prints to standard output" if output in ("-", "/dev/stdout") else ""
+        if ending in (".svg", ".pdf") and ".png" in endings:
+            remedy = f'; robot.plot(q).figure.savefig("robot{ending}") of Python writes vector graphics'
         raise CommandError(USAGE, f"--output: expected a file that ends in {expected}, got {escaped(output)}{remedy}")
     check_tools("--output", ending)
     for option, file in (("--output", output), ("--plot", plot)):

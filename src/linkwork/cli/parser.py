@@ -82,6 +82,7 @@ _INSTEAD = {  # of options that no command has
     ),
     "--only": "--ignore leaves out the others",
     "--steps": "--duration states seconds, --dt the time step",
+    **dict.fromkeys(("--svg", "--pdf"), 'robot.plot(q).figure.savefig("robot.svg") of Python writes vector graphics'),
     "--gif": '--output writes .mp4, .png and .html; animation().save("motion.gif") of Python writes a GIF',
     **dict.fromkeys(("--degrees", "--deg"), "write deg after numbers that are degrees: --q 90deg 0 -45deg"),
 }
@@ -128,6 +129,8 @@ class CommandParser(argparse.ArgumentParser):
             word = next((word for word in unread if word != "--"), "--")
             hint = "; numbers of a configuration follow --q" if is_number(word) and self._has("--q") else ""
             name, sets, value = word.partition(":=")
+            if not hint and self._has("--format"):  # of a command that reads one robot
+                hint = "; the command reads one file; check reads several, and compare two"
             hint = f"; an argument of a xacro file is --argument {escaped(f'{name}={value}')}" if sets else hint
             self.error(f"unexpected argument {escaped(repr(word))}{hint}")
         return parsed, unread
@@ -204,6 +207,11 @@ class CommandParser(argparse.ArgumentParser):
             files += chosen[length:]
             del chosen[length:]
         positional = [*(word for *_, files in groups for word in files), *positional]
+        frame = self._option_string_actions.get("--frame")
+        is_missing = frame is not None and frame.required and all(action is not frame for action, *_ in groups)
+        if is_missing and len(positional) > len(slots):
+            word = escaped(positional[-1])
+            self.error(f"the following arguments are required: --frame; a frame is an option: --frame {word}")
         return [*(word for _, chosen, _ in groups for word in chosen), *(["--", *positional] if positional else [])]
 
     def _option_hint(self, name: str) -> str:

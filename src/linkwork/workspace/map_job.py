@@ -156,6 +156,11 @@ def read_job(
     )
     if scene is not None and not job.collision:
         raise ValueError(f"{CALLER}: scene: expected collision=True with a scene, got {collision!r}")
+    if job.collision:
+        try:
+            robot._pair_selection(CALLER, scene, None)
+        except ValueError as error:  # mesh files, or shapes without distances
+            raise ValueError(f"{error}; collision=False maps without collision checks") from error
     _check_lengths(job)
     return job
 

@@ -179,7 +179,8 @@ def _contacts(
 
 def _robot_lines(robot: Robot, contacts: list[_Overlap], clearance: float | None) -> list[str]:
     if contacts:
-        return [f"{label(robot.name)} is in collision at this configuration", *_overlap_lines("touching", contacts)]
+        title = f"{label(robot.name)} is in collision at this configuration; --q selects another"
+        return [title, *_overlap_lines("touching", contacts)]
     least = "" if clearance is None else f"; the smallest distance is {number(clearance)} m"
     return [f"{label(robot.name)} is free of collisions at this configuration{least}"]
 
