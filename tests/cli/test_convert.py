@@ -265,7 +265,7 @@ def test_convert_writes_an_srdf_beside_a_urdf_and_names_its_option_in_losses(lin
         assert ran.code == 2 and said in ran.err, ran
 
 
-def test_convert_writes_to_standard_output_what_it_writes_to_a_file(linkwork, tmp_path):
+def test_convert_writes_the_same_text_to_standard_output_and_to_a_file(linkwork, tmp_path):
     file = tmp_path / "arm.xml"
     assert linkwork("convert", "double_pendulum", str(file)).code == 0
     ran = linkwork("convert", "double_pendulum", "-", "--to", "xml")

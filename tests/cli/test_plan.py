@@ -214,7 +214,7 @@ def test_messages_of_failed_plans_name_options_of_the_command(linkwork, tmp_path
         assert "--output FILE.html draws it" in text and "show()" not in text
 
 
-def test_plan_command_plans_robots_whose_links_cannot_collide(linkwork, urdf):
+def test_plan_command_plans_robots_without_pairs_that_can_collide(linkwork, urdf):
     link = '<link name="{}"><collision><geometry><sphere radius="0.1"/></geometry></collision></link>'
     joint = '<joint name="j" type="revolute"><parent link="a"/><child link="b"/><axis xyz="0 0 1"/>{}</joint>'
     limit = '<limit lower="-2" upper="2" effort="1" velocity="1"/>'

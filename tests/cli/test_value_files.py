@@ -236,8 +236,8 @@ def test_commands_write_the_results_of_a_table_as_a_table(files, linkwork):
     nearest = result.pairs[int(result.distance[1].argmin())]
     assert ran.out.splitlines()[5].split() == ["1", *nearest, f"{1e3 * result.distance[1].min():.1f}"]
 
-    one = linkwork("jacobian", "arm6", "--frame", "tool", "--q", "@q.csv:2", "--output", "one.json")
-    assert one.code == 0 and json.loads((files / "one.json").read_text())["jacobian"] == J[2].tolist()
+    ran = linkwork("jacobian", "arm6", "--frame", "tool", "--q", "@q.csv:2", "--output", "one.json")
+    assert ran.code == 0 and json.loads((files / "one.json").read_text())["jacobian"] == J[2].tolist()
     again = linkwork("jacobian", "arm6", "--frame", "tool", "--output", "one.json")
     assert again.code == 2 and "--force" in again.err
 

@@ -147,7 +147,8 @@ class PlotView {
     context.textBaseline = "top";
     for (const value of columns.values) {
       line(x(value), MARGIN.top, x(value), bottom);
-      context.fillText(value.toFixed(columns.digits), x(value), bottom + 3);
+      const text = value.toFixed(columns.digits), half = 0.5 * context.measureText(text).width;
+      context.fillText(text, Math.min(x(value), width - half - 1), bottom + 3); // the last one ends within the picture
     }
     context.fillText(this.app.scene.clockName, (MARGIN.left + right) / 2, bottom + 14);
     context.save();
