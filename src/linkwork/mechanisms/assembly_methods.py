@@ -139,7 +139,8 @@ class AssemblyMethods(RobotBase):
         ``drivers`` has the positions (..., n) of the driven joints by joint name; ``q_init`` (..., nq) is a guess of
         the first configuration. Steps between the n states are halved until the prediction is accurate. ``time`` (...,
         n) [s], ``tolerance`` and ``position_limits`` are as in `assemble`. ``singular`` of the result lists singular
-        configurations on the path.
+        configurations on the path. Velocity constraints, such as rolling, are integrated along the drivers: the result
+        depends on their path, as the pose of a mobile robot does on the rotations of its wheels (odometry).
 
         ``velocity`` and ``acceleration`` of the drivers, by joint, are scalars or (..., n), 0 by default.  The result
         has the corresponding ``v`` and ``a`` (..., n, nv) of all joints, for example for `inverse_dynamics` and
@@ -149,8 +150,9 @@ class AssemblyMethods(RobotBase):
         have its own. Inertias among them change the forces.
 
         Raises AssemblyError if a single motion cannot continue: at a turning point, at a bifurcation without a straight
-        continuation, at joint limits, or where the first state cannot be assembled.  With ``check=False`` the result
-        contains the motion up to there, with NaN from there on; for a batch ``success`` reports it.
+        continuation, at joint limits, where velocity constraints forbid the drivers' motion, or where the first state
+        cannot be assembled.  With ``check=False`` the result contains the motion up to there, with NaN from there on;
+        for a batch ``success`` reports it.
         """
         rates = velocity, acceleration
         return assembly.drive(self, drivers, q_init, position_limits, tolerance, time, check, rates, parameters)

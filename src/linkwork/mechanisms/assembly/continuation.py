@@ -4,7 +4,12 @@ The predictor follows the derivative of the configuration by the drivers, q ⊕ 
 constraints.  A step is accepted if the correction is small relative to the step, and halved otherwise.  The motion ends
 at turning points of the drivers and where the mechanism cannot be closed any further.
 
-Source: Allgower and Georg, Introduction to Numerical Continuation Methods, SIAM 2003, chapter 2.
+Velocity constraints, such as rolling, have no configuration to correct to.  With them the predictor integrates the
+velocities q̇ = K(q) ẏ, which all constraints determine, by a commutator-free Lie-group method of order 4.  Two half
+steps are compared with a whole one; a step is accepted if they agree.
+
+Sources: Allgower and Georg, Introduction to Numerical Continuation Methods, SIAM 2003, chapter 2; Celledoni, Marthinsen
+and Owren, Commutator-free Lie group methods, Future Generation Computer Systems 19, 2003.
 """
 
 from __future__ import annotations
@@ -25,6 +30,8 @@ _MAX_STEP = 0.5  # largest component of a step [rad, characteristic lengths]
 _MIN_SHARE = 2.0**-24  # smallest step, relative to the distance between two states
 SINGULAR_SLACK = 1e-5  # slack below which K is not determined
 _ACCEPTED = ""  # word of an accepted step
+_ROLLING_TOL = 1e-9  # [rad, characteristic lengths] difference between a step and two half steps along velocities
+_CONTRADICTION = 1e-6  # violated velocity of the constraints, relative to the velocities that the drivers cause
 
 
 class Continuation:
@@ -62,7 +69,7 @@ class Continuation:
         self.slack, self.sign = self._regular(self.q, at)
 
     def _regular(self, q: np.ndarray, at: StateInputs) -> tuple[np.ndarray, np.ndarray]:
-        return slack_and_sign(self.mechanism.dependent_block(q, self.names, at))
+        return slack_and_sign(self.mechanism.velocity_block(q, self.names, at))
 
     def to(self, i: int) -> None:
         """Move all mechanisms that still follow from state i − 1 to state i."""
@@ -90,17 +97,23 @@ class Continuation:
         robot, q, slack, rate = self.robot, self.q[lanes], self.slack[lanes], self.rate[lanes]
         at = self.at.some(lanes, len(self.q))
         moved = target - q[:, self.coordinates]
-        delta = self._followed(q, moved, at)
+        rolls = self.mechanism.rolls
+        if rolls:
+            predicted, fits = self._rolled(q, moved, at)
+            delta = robot.difference(q, predicted)
+        else:
+            fits, delta = np.ones(len(q), dtype=bool), self._followed(q, moved, at)
         straight = (slack < SINGULAR_SLACK) & np.isfinite(rate).all(axis=-1)  # continue in the previous direction
+        straight &= not rolls
         if straight.any():
             delta[straight] = rate[straight] * length[straight, None]
             delta[np.ix_(straight, self.columns)] = moved[straight]
         size = np.abs(delta / self.units).max(axis=-1, initial=0.0)
         outcome = np.where(slack < 1e-2, Status.TURNING_POINT, Status.SINGULAR).astype(WORDS)
-        near = np.flatnonzero(size <= _MAX_STEP)
+        near = np.flatnonzero(fits & (size <= _MAX_STEP))
         if not len(near):
             return outcome
-        predicted = robot.integrate(q[near], delta[near])
+        predicted = predicted[near] if rolls else robot.integrate(q[near], delta[near])
         predicted[:, self.coordinates] = target[near]
         at = at.some(near, len(lanes))
         result = run_kernel(self.mechanism, predicted, predicted, self.weights, self.fixed, False, at)
@@ -114,7 +127,7 @@ class Continuation:
         turned = is_followed & (
             self.sign[lanes[near]] * new_sign < 0
         )  # beyond a singular configuration: only straight on
-        if turned.any():
+        if turned.any() and not rolls:  # velocities that are integrated do not change the branch
             which = near[turned]
             followed = self._followed(result.q[turned], moved[which], at[turned])
             bent = np.abs((followed - delta[which]) / self.units).max(axis=-1) > 0.3 * size[which]
@@ -136,3 +149,44 @@ class Continuation:
         K = self.robot.assembly_derivatives(q, hold=self.names, **at.options)
         result: np.ndarray = np.einsum("kij,kj->ki", K[..., self.columns], moved)
         return result
+
+    def _rolled(self, q: np.ndarray, moved: np.ndarray, at: StateInputs) -> tuple[np.ndarray, np.ndarray]:
+        """Return the configurations after steps of the drivers along the velocities that all constraints allow.
+
+        A mask (k,) is False where a whole step and two half steps differ, and where the constraints forbid the steps.
+        """
+        fits = np.ones(len(q), dtype=bool)
+        whole = self._lie_step(q, moved, at, fits)
+        half = self._lie_step(q, 0.5 * moved, at, fits)
+        result = self._lie_step(half, 0.5 * moved, at, fits)
+        error = np.abs(self.robot.difference(whole, result) / self.units).max(axis=-1, initial=0.0)
+        return result, fits & (error <= _ROLLING_TOL)
+
+    def _lie_step(self, q: np.ndarray, moved: np.ndarray, at: StateInputs, fits: np.ndarray) -> np.ndarray:
+        """Return q after one step of order 4, with two exponentials, for the steps (..., drivers) of the drivers."""
+        move = self.robot.integrate
+        first = self._allowed(q, moved, at, fits)
+        begun = move(q, 0.5 * first)
+        second = self._allowed(begun, moved, at, fits)
+        third = self._allowed(move(q, 0.5 * second), moved, at, fits)
+        fourth = self._allowed(move(begun, third - 0.5 * first), moved, at, fits)
+        middle = 2.0 * (second + third)
+        between = move(q, (3.0 * first + middle - fourth) / 12.0)
+        result: np.ndarray = move(between, (3.0 * fourth + middle - first) / 12.0)
+        return result
+
+    def _allowed(self, q: np.ndarray, moved: np.ndarray, at: StateInputs, fits: np.ndarray) -> np.ndarray:
+        """Return the smallest steps (..., nv) that all constraints allow for steps of the drivers.
+
+        Where the constraints forbid the steps, they are 0, and the mask ``fits`` is set to False.
+        """
+        G = self.mechanism.velocity_block(q, (), at)
+        undriven = self.mechanism.free(self.names)
+        caused = np.einsum("kij,kj->ki", G[..., self.columns], moved / self.units[self.columns])
+        least = np.einsum("kij,kj->ki", np.linalg.pinv(G[..., undriven], rcond=SINGULAR_SLACK), -caused)
+        left = np.abs(np.einsum("kij,kj->ki", G[..., undriven], least) + caused).max(axis=-1, initial=0.0)
+        fits &= left <= _CONTRADICTION * np.abs(caused).max(axis=-1, initial=0.0)
+        result = np.zeros((len(q), self.robot.nv))
+        result[:, undriven] = least * self.units[undriven]
+        result[:, self.columns] = moved
+        return np.where(fits[:, None], result, 0.0)

@@ -65,6 +65,9 @@ class DrivenMotion(Shown, DrivenOutput, Result, metaclass=WithForeignNames):
     def __str__(self) -> str:
         return self.explain()
 
+    def __repr__(self) -> str:
+        return f"<DrivenMotion: {self._mechanism.robot.name!r}, {', '.join(self._drivers.names)}, {self.message}>"
+
     def explain(self, index: int | tuple[int, ...] = ()) -> str:
         """Return status and message of motion ``index``, or a summary of a batch, and names of `undetermined_pins`.
 
@@ -150,7 +153,7 @@ class DrivenMotion(Shown, DrivenOutput, Result, metaclass=WithForeignNames):
             Status.SINGULAR: f"branches meet at {at}, and the continuation is not determined",
             Status.AT_LIMITS: f"joint limits reached at {at}",
         }
-        if self._mechanism.rolls and status is not Status.AT_LIMITS:
+        if status is not Status.AT_LIMITS and not all(constraint.holonomic for constraint in tree.constraints):
             return f"the velocity constraints, such as rolling, do not allow the drivers to move on so at {at}"
         return words[status]
 

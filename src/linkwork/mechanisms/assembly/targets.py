@@ -59,11 +59,12 @@ class FixedJoints:
 
 
 class ClosedMechanism:
-    """Robot with holonomic constraints, with the parts of their Jacobian, limits and periodic angles."""
+    """Robot with constraints, with the parts of their Jacobian, limits and periodic angles."""
 
     def __init__(self, robot: Any, caller: str) -> None:
         self.robot, self.tree, self.caller = robot, robot.tree, caller
-        if not any(constraint.holonomic for constraint in self.tree.constraints):
+        driven = caller == "drive_mechanism"  # velocity constraints alone determine how wheels move a robot
+        if not any(constraint.holonomic or driven for constraint in self.tree.constraints):
             raise ValueError(
                 f"{caller}: robot {robot.name!r} has no holonomic constraints: use with_loop or with_constraints"
             )
@@ -95,6 +96,20 @@ class ClosedMechanism:
         """Return the Jacobian of the holonomic constraints, (..., rows, nv), free of units."""
         G = self.robot.constraint_jacobian(q, **at.options)[..., self.rows, :]
         result: np.ndarray = G * self.scales[:, None] * self.units
+        return result
+
+    @cached_property
+    def rolls(self) -> bool:
+        """True if there are velocity constraints, such as rolling, which depend on the path and not only on q."""
+        return not all(constraint.holonomic for constraint in self.tree.constraints)
+
+    def velocity_block(self, q: np.ndarray, fixed: Sequence[str], at: StateInputs) -> np.ndarray:
+        """Return the columns (..., nc, free) of the Jacobian of all constraints, also of velocities, free of units."""
+        scales = np.array(
+            [1.0 if unit == "rad" else 1.0 / self.length for c in self.tree.constraints for unit in c.row_units]
+        )
+        G = self.robot.constraint_jacobian(q, **at.options) * scales[:, None] * self.units
+        result: np.ndarray = G[..., self.free(fixed)]
         return result
 
     @cached_property
