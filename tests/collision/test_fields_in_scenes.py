@@ -133,3 +133,43 @@ def test_invalid_fields_in_scenes_are_refused() -> None:
     twice = lw.Scene().with_compound("x", [shapes.Sphere(1.0)])
     with pytest.raises(ValueError, match=r"an obstacle 'x\[0\]' exists already"):
         twice.with_compound("x", [shapes.Sphere(1.0)])
+
+
+def test_proofs_with_negative_margins_are_refused_for_depths_in_terrain_that_may_jump() -> None:
+    """The depth of a box at a peak jumps; that of a sphere changes at most as fast as the sphere moves."""
+    heights = np.zeros((5, 5))
+    heights[2, 2], heights[1] = 0.3, -0.1
+    terrain = lw.shapes.HeightField(heights, 1.0)
+    scene = lw.Scene().with_shape("terrain", terrain)
+    x = np.linspace(-0.6, 0.6, 4001)
+    X = np.tile(lw.pose(), (4001, 1, 1))
+    X[:, :3, 3] = np.stack([x, 0.1 + 0.2 * x, np.full_like(x, 0.02)], axis=1)
+    slide = lw.Joint.of(lw.joints.Prismatic("x"), name="slide", parent="world", child="body", lower=-1.0, upper=1.0)
+    robot = lw.Robot.build("slider", [lw.Link("body", mass=1.0)], [slide])
+    for shape, jumps in (
+        (lw.shapes.Box((0.2, 0.3, 0.1)), True),
+        (lw.shapes.Capsule(0.05, 0.3), True),
+        (lw.shapes.Sphere(0.1), False),
+        (lw.shapes.Cylinder(0.1, 0.2), False),
+    ):
+        slopes = np.abs(np.diff(lw.signed_distance(terrain, lw.pose(), shape, X).distance)) / np.diff(x)
+        if isinstance(shape, lw.shapes.Box):
+            assert slopes.max() > 5.0
+        elif not jumps:
+            assert slopes.max() < 1.1
+        body = robot.with_collisions("body", shape)
+        calls = (
+            lambda check, body=body: body.is_motion_free([-0.2], [0.2], scene, margin=-0.5, collision_check=check),
+            lambda check, body=body: body.plan([-0.2], [0.2], scene, margin=-0.5, collision_check=check),
+            lambda check, body=body: body.plan([-0.2], [0.2], scene, margin={"scene": -0.5}, collision_check=check),
+        )
+        for call in calls:
+            assert call("sampled").success
+            if not jumps:
+                assert call("certified").success
+                continue
+            with pytest.raises(
+                ValueError, match=r"the depth of 'body' and 'terrain' may jump .*collision_check=\"sampled\""
+            ):
+                call("certified")
+        assert body.is_motion_free([-0.2], [0.2], scene, margin=0.0).status == "colliding"

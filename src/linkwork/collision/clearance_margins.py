@@ -10,7 +10,7 @@ import numpy as np
 
 from linkwork._util.validation import finite_number
 from linkwork.collision.kernels import EACH, PairSelection, worst_edge
-from linkwork.collision.motion_validity import MotionCheck, check_edges, edge_kernel
+from linkwork.collision.motion_validity import MotionCheck, check_depths, check_edges, edge_kernel
 from linkwork.errors import UnknownNameError
 from linkwork.model.collision_pairs import link_shapes
 
@@ -148,6 +148,8 @@ def check_motions(
     outputs = []
     for block in pair_blocks(robot, scene, None, margins, caller):
         spec, kernels = block.selection.spec, block.selection.kernels
+        if collision_check == "certified":
+            check_depths(caller, block.selection, margins.of(robot, block.selection, strict=False) + room)
         name = f"is_motion_free {collision_check} {EACH}"
         if name not in kernels:
             if collision_check == "certified":

@@ -186,7 +186,8 @@ class DistanceMethods(RobotBase):
           proves nothing between them.
 
         Raises ValueError for a tolerance below 1e-7, a resolution that is not positive and an unknown
-        ``collision_check``; TypeError for user-defined joint types whose motion cannot be bounded.
+        ``collision_check``, and for a proof with a negative margin for a box, capsule or polytope in a height field,
+        whose depth may jump; TypeError for user-defined joint types whose motion cannot be bounded.
         """
         if collision_check not in motion_validity.METHODS:
             raise ValueError(
@@ -205,6 +206,8 @@ class DistanceMethods(RobotBase):
                 f"is_motion_free: {name}: expected {expected}, got {tolerance if certified else resolution!r}"
             )
         selection = self._pair_selection("is_motion_free", scene, pairs)
+        if certified and not is_traced(margin) and _finite_number("margin", margin) < 0.0:
+            motion_validity.check_depths("is_motion_free", selection, np.full(len(selection.names), float(margin)))
         calls = []
         for block in selection.blocks:
             kernel = block.kernels.get(f"is_motion_free {collision_check}")

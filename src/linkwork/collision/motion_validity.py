@@ -11,17 +11,19 @@ import numpy as np
 from linkwork._util.result import Result
 from linkwork._util.status import statuses
 from linkwork.collision import algorithms
-from linkwork.collision.kernels import DistanceSpec
+from linkwork.collision.kernels import DistanceSpec, PairSelection
 from linkwork.errors import Status
 from linkwork.expr.arrays.symbol_array import array
-from linkwork.geometry.cores import PolytopeCore
+from linkwork.geometry.cores import BoxCore, PolytopeCore, SegmentCore
+from linkwork.geometry.solids import SOLIDS, solid
 from linkwork.kernels.compiler_api import Kernel, Space, compile
 from linkwork.kernels.kernel_cache import LazyCache
 from linkwork.model.collision_pairs import link_shapes
 from linkwork.model.tree_edits import straight_tree
-from linkwork.shapes import Polytope
+from linkwork.shapes import HeightField, Polytope, Shape
+from linkwork.spatial import Pose
 
-__all__ = ["METHODS", "MotionCheck", "check_edges", "edge_kernel"]
+__all__ = ["METHODS", "MotionCheck", "check_depths", "check_edges", "edge_kernel"]
 
 METHODS = ("certified", "sampled")
 
@@ -87,6 +89,30 @@ def check_edges(spec: DistanceSpec) -> None:
             algorithms.check_bounded(body)
         except TypeError as error:
             raise TypeError(f'is_motion_free: {error}; use collision_check="sampled"') from None
+
+
+def check_depths(caller: str, selection: PairSelection, margins: np.ndarray) -> None:
+    """Raise ValueError for a negative margin (pairs,) of a pair whose depth may jump, which no proof can use.
+
+    These are height fields with boxes, capsules and polytopes.  Their depth is that of one corner or end, and another
+    one may be the deepest a little later.
+    """
+    shapes = {shape.name: shape.shape for shape in link_shapes(selection.spec.tree)}
+    for k in np.flatnonzero(margins < 0.0).tolist():
+        a, b = selection.names[k]
+        pair = shapes[a], shapes[b] if k < len(selection.spec.pairs) else selection.scene[b].shape
+        fields = [isinstance(shape, HeightField) for shape in pair]
+        if any(fields) and not all(fields) and _has_jumps(pair[1 if fields[0] else 0]):
+            raise ValueError(
+                f"{caller}: the depth of {a!r} and {b!r} may jump as they move, so no motion with a negative margin "
+                f'is proved free; pass collision_check="sampled"'
+            )
+
+
+def _has_jumps(shape: Shape) -> bool:
+    """Return True if the depth of a shape in a height field may jump."""
+    is_solid = type(shape) in SOLIDS
+    return is_solid and isinstance(solid(shape, Pose.identity()).core, (BoxCore, SegmentCore, PolytopeCore))
 
 
 def edge_kernel(method: str, spec: DistanceSpec, space: Space, *, each: bool = False, depths: bool = True) -> Kernel:

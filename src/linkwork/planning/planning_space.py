@@ -11,7 +11,7 @@ import numpy as np
 
 from linkwork.collision.clearance_margins import Margins, PairBlock, pair_blocks, read_margins
 from linkwork.collision.kernels import EACH
-from linkwork.collision.motion_validity import METHODS, check_edges, edge_kernel
+from linkwork.collision.motion_validity import METHODS, check_depths, check_edges, edge_kernel
 from linkwork.kernels.compiler_api import batch_call
 from linkwork.planning.configuration_geometry import MAX_CONFIGURATIONS, ConfigurationGeometry
 from linkwork.planning.search.halton_samples import Samples
@@ -68,6 +68,10 @@ class PlanningSpace(ConfigurationGeometry):
             and self._edge_name(self.blocks[0]) not in self.blocks[0].selection.kernels
         ):
             check_edges(self.blocks[0].selection.spec)
+        if collision_check == METHODS[0]:
+            for block in self.blocks:
+                if block.is_deep:
+                    check_depths("plan", block.selection, self.margins.of(robot, block.selection, strict=False))
         self._edge: dict[str, Any] | None = None  # kernel calls by name
 
     # -- collision checks
