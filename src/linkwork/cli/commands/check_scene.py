@@ -28,10 +28,7 @@ from linkwork.cli.files import setup_of
 from linkwork.cli.output import Terminal, escaped, issue_data, label, number, quantity, table
 from linkwork.cli.states import add_configuration, required_q
 from linkwork.collision import Obstacle, SceneSetup
-from linkwork.model import WORLD
-from linkwork.model.collision_pairs import link_shapes
 from linkwork.shapes import Shape
-from linkwork.spatial import Pose
 
 __all__ = ["add_arguments", "run"]
 
@@ -51,7 +48,7 @@ class _Fixed(NamedTuple):
 
     name: str
     shape: Shape
-    pose: Pose
+    pose: np.ndarray  # (4, 4)
 
 
 _Placed = Obstacle | _Fixed
@@ -144,8 +141,12 @@ def _fixed_overlaps(setup: SceneSetup) -> list[_Overlap]:
 
     Distances and plans leave these pairs out, since neither moves.
     """
-    fixed = [shape for shape in link_shapes(setup.robot.tree) if shape.body == WORLD]
-    placed = [_Fixed(shape.name, shape.shape, shape.placement) for shape in fixed]
+    robot, placed = setup.robot, []
+    for link in robot.links if robot is not None else ():
+        if not link.collisions or robot.moving_joints(link.name):
+            continue
+        X = np.asarray(robot.pose(robot.neutral(), link.name))
+        placed += [_Fixed(link.name, geometry.shape, X @ geometry.origin.matrix()) for geometry in link.collisions]
     pairs = ((shape, obstacle) for shape in placed for obstacle in setup.scene.obstacles)
     overlaps, _ = _overlaps(pairs)
     return [pair for pair in overlaps if not _is_allowed(setup, pair.a, pair.b)]
@@ -211,7 +212,8 @@ def _sphere(obstacle: _Placed) -> tuple[np.ndarray, float] | None:
 
 
 def _matrix(obstacle: _Placed) -> np.ndarray:
-    return np.array([float(x) for x in obstacle.pose.elements()]).reshape(4, 4)
+    pose = obstacle.pose
+    return pose if isinstance(pose, np.ndarray) else np.array([float(x) for x in pose.elements()]).reshape(4, 4)
 
 
 def _row(obstacle: Obstacle) -> list[str]:
