@@ -98,6 +98,18 @@ def test_printed_distances_show_the_value_of_one_pair_and_the_shape_of_a_batch()
     assert repr(ROBOT.distances(np.zeros((0, ROBOT.nq)), SCENE)).endswith(f"{count} pairs, shape (0, {count})>")
 
 
+def test_positions_stand_for_poses_of_shapes() -> None:
+    box, ball = Box((0.2, 0.4, 0.6)), Sphere(0.1)
+    points = np.array([[0.5, 0.0, 0.0], [0.0, 1.0, 0.2]])
+    X = np.stack([lw.pose(point) for point in points])
+    expected = lw.signed_distance(box, lw.pose(), ball, X)
+    for X_a, X_b in ((np.zeros(3), points), ((0, 0, 0), points.tolist()), (lw.pose(), points)):
+        assert np.array_equal(lw.signed_distance(box, X_a, ball, X_b).distance, expected.distance)
+    assert lw.signed_distance(box, (0, 0, 0), ball, (0.5, 0, 0)).distance == expected.distance[0]
+    with pytest.raises(ValueError, match=r"X_b: expected poses \(..., 4, 4\), got an array of shape \(6,\)"):
+        lw.signed_distance(box, lw.pose(), ball, np.zeros(6))
+
+
 class Reciprocal(lw.joints.JointType):
     """A slide along x by 1/(2 + q): ball arithmetic does not divide by its coordinate."""
 

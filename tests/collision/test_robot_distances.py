@@ -82,6 +82,18 @@ def test_minimum_distance_nearest_pair_and_in_collision_agree_with_distances_of_
         assert of_wrist.distance[0] == distances.distance[indices].min()
 
 
+def test_distances_of_one_obstacle_are_those_of_all_pairs_with_it() -> None:
+    distances = ROBOT.distances(Q, SCENE)
+    name = SCENE.names[1]
+    selected = distances.of(name)
+    assert 0 < len(selected.pairs) < len(distances.pairs) and all(name in pair for pair in selected.pairs)
+    for k, (a, b) in enumerate(selected.pairs):
+        assert np.array_equal(selected.distance[:, k], distances.of(a, b).distance)
+        assert np.array_equal(selected.point_a[:, k], distances.of(a, b).point_a)
+    with pytest.raises(UnknownNameError, match="no shape or obstacle named 'wrst'; did you mean 'wrist'"):
+        distances.of("wrst")
+
+
 def test_pairs_of_a_base_and_an_obstacle_are_measured_if_they_are_named() -> None:
     arm = lw.load("arm6")
     base = arm.links[0].name

@@ -653,3 +653,12 @@ def test_advice_of_an_arm_with_too_few_joints_is_an_option_of_paths() -> None:
     assert str(tracked).startswith(f"{tracked!r}\nout_of_reach: ") and "np.inf" not in str(tracked)
     free = arm.track_cartesian_path(line, tip, orientation="free")
     assert free.success and str(free) == repr(free)
+
+
+def test_polylines_of_positions_equal_those_of_poses_without_rotation() -> None:
+    points = np.array([[0.0, 0.0, 0.0], [1.0, 0.0, 0.0], [1.0, 1.0, 0.0]])
+    path, expected = (lw.motion.polyline(x, blend=0.1) for x in (points, np.stack([lw.pose(x) for x in points])))
+    s = np.linspace(0.0, path.length, 21)
+    assert path.length == expected.length and np.array_equal(path(s), expected(s))
+    with pytest.raises(ValueError, match=r"polyline: expected at least two poses \(n, 4, 4\)"):
+        lw.motion.polyline(points[:1])

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, NamedTuple, Self
+from typing import Any, NamedTuple, Self, overload
 
 import numpy as np
 
@@ -72,7 +72,7 @@ class RobotDistances(DistanceResult):
     """Signed distances between a robot's shapes, and from them to a scene's obstacles: arrays (..., pairs).
 
     ``pairs`` are the names of the shapes and obstacles, in the order of the arrays' pair dimension.  It has the arrays
-    of `DistanceResult`; ``of(a, b)`` returns the arrays of one pair.
+    of `DistanceResult`; ``of(a, b)`` returns the arrays of one pair, and ``of(a)`` those of all pairs with a shape.
     """
 
     __slots__ = ("pairs",)
@@ -85,8 +85,22 @@ class RobotDistances(DistanceResult):
         result.pairs = tuple(pairs)
         return result
 
-    def of(self, a: str, b: str) -> DistanceResult:
-        """Return the distance of one pair, from a to b.  Raises UnknownNameError for a pair that is not in `pairs`."""
+    @overload
+    def of(self, a: str, b: str) -> DistanceResult: ...
+
+    @overload
+    def of(self, a: str) -> RobotDistances: ...
+
+    def of(self, a: str, b: str | None = None) -> DistanceResult:
+        """Return the distance of one pair, from a to b, or without b the distances (..., n) of all pairs with a.
+
+        Raises UnknownNameError for a pair that is not in `pairs`, and for a name that is in no pair.
+        """
+        if b is None:
+            indices = [k for k, pair in enumerate(self.pairs) if a in pair]
+            if not indices:
+                raise UnknownNameError("shape or obstacle", a, {name: None for pair in self.pairs for name in pair})
+            return RobotDistances._make(self._values[..., indices, :], [self.pairs[k] for k in indices])
         if (a, b) in self.pairs:
             return DistanceResult._make(self._values[..., self.pairs.index((a, b)), :])
         if (b, a) in self.pairs:

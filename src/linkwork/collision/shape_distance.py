@@ -101,8 +101,12 @@ def posed_on_symbols(caller: str, evaluate: PoseFunction, X_a: Any, X_b: Any, *m
 
 
 def _real_poses(caller: str, name: str, X: Any) -> np.ndarray:
-    """Return poses (..., 4, 4) in double precision, from an array of any real type."""
+    """Return poses (..., 4, 4) in double precision, from an array of any real type, or from positions (..., 3)."""
     result = real_array(f"{caller}: {name}: expected poses (..., 4, 4)", X).astype(float, copy=False)
+    if result.shape[-1:] == (3,):
+        poses = np.tile(np.eye(4), (*result.shape[:-1], 1, 1))
+        poses[..., :3, 3] = result
+        result = poses
     _check_shape(caller, name, result)
     return result
 

@@ -23,6 +23,8 @@ class Mesh(MasslessShape):
 
     def __post_init__(self) -> None:
         expected = "mesh: scale: expected three non-zero numbers"
+        if isinstance(self.scale, (int, float)):
+            raise ValueError(f"{expected}, got {self.scale!r}; one factor is scale=({self.scale!r},) * 3")
         scale = checked_array(self.scale, expected, (3,))
         if not scale.all():
             raise ValueError(f"{expected}, got {self.scale!r}")

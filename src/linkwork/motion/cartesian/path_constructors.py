@@ -156,7 +156,7 @@ def pose_spline(poses: ArrayLike, *, orientation: str = "decoupled", boundary: s
 
 @public
 def polyline(poses: ArrayLike, *, blend: float | ArrayLike = 0.0, orientation: str = "decoupled") -> CartesianPath:
-    """Return straight segments from pose to pose (n, 4, 4), with sharp or rounded corners.
+    """Return straight segments from pose to pose (n, 4, 4), or position (n, 3), with sharp or rounded corners.
 
     ``blend`` [m] is the distance from a corner at which a parabola begins and ends, one number or one for each of the
     n − 2 corners.  A blend uses at most half of the shorter segment.  ``orientation`` has the meaning of the option of
@@ -226,6 +226,8 @@ def _poses(caller: str, value: Any) -> np.ndarray:
     """Return at least two valid poses as an array (n, 4, 4).  Raises ValueError."""
     expected = f"{caller}: expected at least two poses (n, 4, 4)"
     X = np.asarray(real_array(expected, value), dtype=float)
+    if X.ndim == 2 and X.shape[1] == 3:  # positions
+        X = np.stack([checked_pose(x, f"{caller}: pose {k}").matrix() for k, x in enumerate(X)] or [np.eye(4)])
     if X.ndim != 3 or X.shape[1:] != (4, 4) or len(X) < 2:
         raise ValueError(f"{expected}, got shape {X.shape}")
     return np.array([checked_pose(x, f"{caller}: pose {k}").matrix() for k, x in enumerate(X)])
