@@ -90,7 +90,7 @@ def test_plots_of_simulations_draw_a_reference_and_have_a_figure(run, tmp_path):
             result.plot(1, reference=wrong)
     for call, message in (
         (lambda: result.animation("run.gif"), r"animation: environment: expected an integer, .*save\('run.gif'\)"),
-        (lambda: result.plot(["q", "tau"]), r"plot: environment: expected an integer, .*simulate\(record="),
+        (lambda: result.plot(["q", "tau"]), r"plot: environment: expected an integer, .*panels="),
     ):
         with pytest.raises(TypeError, match=message):
             call()
@@ -110,6 +110,21 @@ def test_plots_of_simulations_omit_forces_of_joints_without_motors():
         result = robot.simulate([0.1, 0.2], duration=0.02, dt=1e-3, controller=law, record=["tau"])
         assert [axis.get_ylabel() for axis in result.plot()][-len(expected) :] == expected
         assert len(result.plot()) == 5 + len(expected)
+
+
+def test_plots_of_simulations_draw_the_chosen_panels_and_joints(run):
+    pytest.importorskip("matplotlib")
+    _, result = run
+    axes = result.plot(1, panels=["energy", "v", "q"], joints="floating_base.x")
+    assert [axis.get_ylabel() for axis in axes] == ["energy [J]", "q [m]"]
+    assert np.array_equal(axes[1].lines[0].get_ydata(), result.q[1, :, 4]) and len(axes[1].lines) == 1
+    assert [axis.get_ylabel() for axis in result.plot(1, panels="v")] == ["v [rad/s]", "v [m/s]"]
+    for options, message in (
+        ({"panels": ["q", "torque"]}, r"plot: panels: no panel named 'torque'; there are .*'energy', 'q', 'v'"),
+        ({"joints": ["base"]}, r"plot: joints: no joint or coordinate named 'base'; "),
+    ):
+        with pytest.raises(lw.errors.UnknownNameError, match=message):
+            result.plot(1, **options)
 
 
 def test_plots_of_simulations_show_the_recorded_values(run):

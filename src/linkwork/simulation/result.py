@@ -33,7 +33,7 @@ __all__ = ["Simulation", "sentence_of", "status_of_codes", "within_step"]
 
 
 _REMEDIES = {  # for arguments of these methods that are no indices
-    "plot": "simulate(record=[...]) records what plot draws, and plot().figure.savefig('run.png') writes a file",
+    "plot": "panels=[...] and joints=[...] choose what is drawn, and plot().figure.savefig('run.png') writes a file",
     "animation": "animation().save('run.gif') writes a file",
     "strip": "strip().figure.savefig('run.png') writes a file",
 }
@@ -372,16 +372,25 @@ class Simulation(Shown, Result, metaclass=WithForeignNames):
         """Return the contacts to show: the argument ``contacts``, by default the contacts of the simulation."""
         return self._contacts if contacts is None else ContactSet.of(contacts, "convex", "show")
 
-    def plot(self, *environment: int, reference: Any = None, axes: Any = None) -> Any:
+    def plot(
+        self,
+        *environment: int,
+        panels: str | Sequence[str] | None = None,
+        joints: str | Sequence[str] | None = None,
+        reference: Any = None,
+        axes: Any = None,
+    ) -> Any:
         """Plot q, v, energies, contact forces and the other records over time with matplotlib (extra ``figures``).
 
-        ``reference`` is a `linkwork.motion.Trajectory`, such as the target of a controller, whose q and v are dotted.
-        Returns the axes, one below the other: ``run.plot().figure.savefig("run.png")`` writes the figure.
+        ``panels`` selects some of these by name: "q", "v", "energy", "contact_forces" and names of records, such as
+        "tau".  ``joints`` names the joints or coordinates whose q, v and tau are plotted.  ``reference`` is a
+        `linkwork.motion.Trajectory`, such as the target of a controller, whose q and v are dotted.  Returns the axes,
+        one below the other: ``run.plot().figure.savefig("run.png")`` writes the figure.
 
-        Raises TypeError for a reference of another type, and ValueError for one of other joints.
+        Raises TypeError for a reference of another type, ValueError for one of other joints, and UnknownNameError.
         """
         chosen = self._index("plot", environment)
-        return figure("motion_figures", "plot_simulation", self, chosen, axes, reference)
+        return figure("motion_figures", "plot_simulation", self, chosen, axes, reference, panels, joints)
 
     def strip(self, *environment: int, num_frames: int = 6, axes: Any = None) -> Any:
         """Draw the robot at ``num_frames`` times from start to end, side by side, with matplotlib; return the axes."""

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 from functools import cache
 from textwrap import wrap
 from typing import Any
@@ -27,6 +29,7 @@ from linkwork._util.plotting import (
     space_axes,
 )
 from linkwork._util.validation import integer, positive
+from linkwork.errors import UnknownNameError
 from linkwork.model import units_of
 from linkwork.viewer.figures.robot_figures import (
     draw_paths,
@@ -52,47 +55,113 @@ __all__ = [
 _NOTE_COLUMNS = 110  # characters of a line of a note in a plot
 
 
-def plot_simulation(result: Any, environment: tuple[int, ...], axes: Any, reference: Any = None) -> Any:
+@dataclass(frozen=True)
+class _Panel:
+    """Curves over time, of the quantity ``name``: lines by name, with limits, and columns of a reference."""
+
+    name: str
+    label: str
+    lines: dict[str, np.ndarray]
+    order: int | None = None  # 0: configurations, 1: velocities
+    columns: Any = ()  # of q or v
+    limits: tuple[Any, Any] = (None, None)
+
+    def of_joints(self, joints: Sequence[str]) -> _Panel | None:
+        """Return the panel with the lines of some joints; the whole panel if it has no lines of joints."""
+        owners = {name: name.partition(".")[0] for name in self.lines}
+        kept = [k for k, name in enumerate(self.lines) if name in joints or owners[name] in joints]
+        if self.order is None and self.name != "tau":
+            return self
+        lower, upper = (None if side is None else side[kept] for side in self.limits)
+        columns = [self.columns[k] for k in kept] if self.order is not None else ()
+        lines = {name: x for k, (name, x) in enumerate(self.lines.items()) if k in kept}
+        return replace(self, lines=lines, columns=columns, limits=(lower, upper)) if kept else None
+
+
+def plot_simulation(
+    result: Any,
+    environment: tuple[int, ...],
+    axes: Any,
+    reference: Any = None,
+    panels: str | Sequence[str] | None = None,
+    joints: str | Sequence[str] | None = None,
+) -> Any:
     """Plot joints, velocities, energies, contact forces and other records over time, one below the other.
 
     Limits of positions and velocities are shaded; vertical lines are events; dotted lines show a ``reference``.
+    ``panels`` and ``joints`` are the names of what is plotted, by default all.
     """
     robot, t = result.robot_of(environment), result.t
     targets = None if reference is None else _targets(robot, t, reference)
-    q, v = result.q[environment], result.v[environment]
-    positions = lines_by_unit("q", robot.q_names, units_of(robot.tree, "q"), q)
-    velocities = lines_by_unit("v", robot.v_names, units_of(robot.tree, "v"), v)
-    bounds = (robot.lower, robot.upper), (-robot.velocity_limits, robot.velocity_limits)
-    targeted = [(order, columns) for order, group in enumerate((positions, velocities)) for *_, columns in group]
-    sides = zip((positions, velocities), bounds, strict=True)
-    limits = [tuple(side[columns] for side in pair) for group, pair in sides for _, _, columns in group]
-    rows = [(label, lines) for label, lines, _ in (*positions, *velocities)]
-    rows.append(("energy [J]", result._energies(environment, q, v)))
-    if "contact_forces" in result.records:
-        sizes = np.linalg.norm(result.records["contact_forces"][environment], axis=-1)
-        rows.append(("contact force [N]", dict(zip(result.contact_names, sizes.T, strict=True))))
-    rows += [(f"{name} [{unit}]" if unit else name, lines) for name, unit, lines in result._record_lines(environment)]
-    axes = new_axes(len(rows), (8.0, 2.0 * len(rows))) if axes is None else axes
+    shown = _chosen(_panels(result, environment), robot, panels, joints)
+    axes = new_axes(len(shown), (8.0, 2.0 * len(shown))) if axes is None else axes
     times = {event.time for event in result.events if event.environment == environment}
-    known = [[*lines] for _, lines, _ in positions]
-    for k, (axis, (label, lines)) in enumerate(zip(axes, rows, strict=False)):
-        lower, upper = limits[k] if k < len(limits) else (None, None)
+    known = [[*panel.lines] for panel in shown if panel.order == 0]
+    for axis, panel in zip(axes, shown, strict=False):
+        lower, upper = panel.limits
         # velocities have the colours of the configurations above them
-        is_named = len(positions) <= k < len(limits) and [*lines] in known
-        plot_lines(axis, t, lines, legend=not is_named, lower=lower, upper=upper)
-        if targets is not None and k < len(targeted):
-            order, columns = targeted[k]
-            for line, column in enumerate(columns):
+        is_named = panel.order == 1 and [*panel.lines] in known
+        plot_lines(axis, t, panel.lines, legend=not is_named, lower=lower, upper=upper)
+        if targets is not None and panel.order is not None:
+            for line, column in enumerate(panel.columns):
                 style = line_style(line) | {"linestyle": ":", "label": "_reference"}
-                axis.plot(t, targets[order][:, column], **style)
+                axis.plot(t, targets[panel.order][:, column], **style)
         mark_times(axis, times)
-        axis.set_ylabel(label)
-        if label == "energy [J]" and (message := result._drift(environment)):
+        axis.set_ylabel(panel.label)
+        if panel.name == "energy" and (message := result._drift(environment)):
             text = "\n".join(wrap(message[2:], _NOTE_COLUMNS))
             style = {"fontsize": "x-small", "color": VERMILION, "transform": axis.transAxes}
             axis.text(0.01, 0.03, text, **style, bbox={"color": "white", "alpha": 0.8, "pad": 1.0})
     label_time(axes)
     return axes
+
+
+def _panels(result: Any, environment: tuple[int, ...]) -> list[_Panel]:
+    """Return all panels of a simulation: q, v, energy, contact_forces and the other records."""
+    robot = result.robot_of(environment)
+    q, v = result.q[environment], result.v[environment]
+    sides = (
+        ("q", robot.q_names, units_of(robot.tree, "q"), q, (robot.lower, robot.upper)),
+        ("v", robot.v_names, units_of(robot.tree, "v"), v, (-robot.velocity_limits, robot.velocity_limits)),
+    )
+    panels = []
+    for order, (name, names, units, values, bounds) in enumerate(sides):
+        for label, lines, columns in lines_by_unit(name, names, units, values):
+            lower, upper = (side[columns] for side in bounds)
+            panels.append(_Panel(name, label, lines, order, columns, (lower, upper)))
+    panels.append(_Panel("energy", "energy [J]", result._energies(environment, q, v)))
+    if "contact_forces" in result.records:
+        sizes = np.linalg.norm(result.records["contact_forces"][environment], axis=-1)
+        lines = dict(zip(result.contact_names, sizes.T, strict=True))
+        panels.append(_Panel("contact_forces", "contact force [N]", lines))
+    for name, unit, lines in result._record_lines(environment):
+        panels.append(_Panel(name, f"{name} [{unit}]" if unit else name, lines))
+    return panels
+
+
+def _chosen(
+    panels: list[_Panel], robot: Any, names: str | Sequence[str] | None, joints: str | Sequence[str] | None
+) -> list[_Panel]:
+    """Return the panels of some names, in the order of these, with the lines of some joints.
+
+    Raises UnknownNameError.
+    """
+    if names is not None:
+        names = [names] if isinstance(names, str) else list(names)
+        known = list(dict.fromkeys(panel.name for panel in panels))
+        for name in names:
+            if name not in known:
+                raise UnknownNameError("panel", name, known, where="plot: panels")
+        panels = [panel for name in names for panel in panels if panel.name == name]
+    if joints is None:
+        return panels
+    joints = [joints] if isinstance(joints, str) else list(joints)
+    coordinates = dict.fromkeys([*(joint.name for joint in robot.joints), *robot.q_names, *robot.v_names])
+    for name in joints:
+        if name not in coordinates:
+            raise UnknownNameError("joint or coordinate", name, list(coordinates), where="plot: joints")
+    reduced = [panel.of_joints(joints) for panel in panels]
+    return [panel for panel in reduced if panel is not None]
 
 
 def _targets(robot: Any, t: np.ndarray, reference: Any) -> Any:
