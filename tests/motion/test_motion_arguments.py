@@ -395,3 +395,13 @@ def test_endings_of_paths_name_singularities_limits_and_pairs():
     ):
         ending = tracking_outcome.collision_ending(0.5, ("a", "b"), distance, 0.02)
         assert ending[0] is status and words in ending[1] and "at 50 % of the path" in ending[1]
+
+
+def test_profiles_of_several_points_and_loads_of_plans_get_a_remedy() -> None:
+    arm = lw.load("double_pendulum")
+    with pytest.raises(TypeError, match=r"profile: q1: expected a value, got none; .*robot.spline\(times, points\)"):
+        arm.profile([[0, 0], [1, 2], [0, 1]], velocity=1.0, acceleration=2.0, kind="trapezoid")
+    with pytest.raises(TypeError, match=r"no option named 'payload'; robot=robot.with_payload\("):
+        lw.load("arm6").plan([0.0] * 6, [0.1] * 6).timed(torque=True, payload=5.0)
+    with pytest.raises(TypeError, match="no option named 'units'; lengths are in m and angles in rad"):
+        lw.pose((100.0, 0.0, 0.0), units="mm")
