@@ -194,11 +194,12 @@ class SingularInertiaError(ValueError):
     ``joints`` names the joints of the motion, ``joint`` the first of them.  Several joints may move inertia one by one
     and none together, for example two hinges on one axis without inertia between them.  ``motions`` is True if the
     joint does move inertia, but its own motions are linearly dependent in this configuration (gimbal lock).
+    ``passive`` is True if the joints' armature, which counts with ``passive=True``, makes the mass matrix regular.
     """
 
-    def __init__(self, joint: str, motions: bool = False, joints: tuple[str, ...] = ()) -> None:
-        self.joint, self.motions, self.joints = joint, motions, joints or (joint,)
-        super().__init__(joint, motions, joints)
+    def __init__(self, joint: str, motions: bool = False, joints: tuple[str, ...] = (), passive: bool = False) -> None:
+        self.joint, self.motions, self.joints, self.passive = joint, motions, joints or (joint,), passive
+        super().__init__(joint, motions, joints, passive)
 
     def __str__(self) -> str:
         if self.motions:
@@ -210,12 +211,18 @@ class SingularInertiaError(ValueError):
             names = f"{', '.join(map(repr, self.joints[:-1]))} and {self.joints[-1]!r}"
             return (
                 f"joints {names} move no inertia when they move together, so their accelerations are not determined: "
-                "give masses to links after them, or lock a joint; `mass_matrix_null_space` returns these motions"
+                f"{self._armature}give masses to links after them, or lock a joint; `mass_matrix_null_space` returns "
+                "these motions"
             )
         return (
             f"joint {self.joint!r} moves bodies without inertia, so its acceleration is not determined: "
-            f"give a link after it a mass, of 1e-6 kg for example, also where a loop determines the joint, or lock it"
+            f"{self._armature}give a link after it a mass, of 1e-6 kg for example, also where a loop determines the "
+            "joint, or lock it"
         )
+
+    @property
+    def _armature(self) -> str:
+        return "pass passive=True, with which the armature of the joints counts, or " if self.passive else ""
 
 
 class SingularMatrixError(np.linalg.LinAlgError):

@@ -34,7 +34,8 @@ def without_mass(tree, *bodies):
 def test_massless_last_link_has_inverse_dynamics_but_no_forward_dynamics(kind):
     last = random_tree(np.random.default_rng(1), 1, types=[kind]).bodies[0]
     tree = random_tree(np.random.default_rng(0), 3, types=MOVING, shape="chain")
-    joint = {"joint": last.joint, "limits": last.limits, "damping": last.damping, "friction": last.friction}
+    parts = ("joint", "limits", "damping", "friction", "drive")
+    joint = {name: getattr(last, name) for name in parts}
     tree = without_mass(replace(tree, bodies=(*tree.bodies[:2], replace(tree.bodies[2], **joint))), 2)
     q, v, a = state(tree)
     book = Textbook(tree, q, v, a)
@@ -151,3 +152,36 @@ def test_singular_inertias_are_detected_in_any_unit_of_length():
             scaled, s_q, s_v = in_other_units(tree, L, 1.0)
             acceleration = Robot(scaled).forward_dynamics(q * s_q, v * s_v, tau * (L * L / s_v))
             assert_close(acceleration / s_v, expected, 1e-12)
+
+
+def elastic_joint(shaft=0.0):
+    """A motor behind a gear, a massless shaft and a spring: only the armature of the motor moves inertia with it."""
+    return Robot.build(
+        "elastic_joint",
+        Link("shaft", mass=1.0, inertia=(shaft,) * 3) if shaft else Link("shaft"),
+        Link("rod", mass=1.0, com=(0.5, 0.0, 0.0), inertia=(0.01, 0.05, 0.05)),
+        Joint.of(Revolute("z"), name="motor", parent="world", child="shaft", gear_ratio=100, rotor_inertia=1e-4),
+        Joint.of(Revolute("z"), name="spring", parent="shaft", child="rod", stiffness=5000.0, damping=2.0),
+    )
+
+
+def test_armature_counts_as_inertia_in_linear_models_of_massless_shafts():
+    """Two inertias J = 1, I = 0.05 + 0.25 kg·m² with a spring between them: ω² = k (1/I + 1/J)."""
+    robot = elastic_joint()
+    model = lw.control.linear_model(robot, [0.0, 0.0], inputs="motor")
+    assert_close(np.abs(model.poles()).max(), np.sqrt(5000.0 * (1 / 0.3 + 1.0)), 1e-12)
+    assert_close(model.B[2:, 0], np.array([1.0, -1.0]), 1e-12)  # 1 N·m turns the motor alone
+    A, B = robot.linearize([0.3, 0.2], [0.1, -0.2], [1.0, 2.0])
+    dq, dv, dtau = robot.forward_dynamics_derivatives([0.3, 0.2], [0.1, -0.2], [1.0, 2.0], passive=True)
+    assert_close(A[2:], np.hstack([dq, dv]), 1e-12, core=0)
+    assert_close(B[2:], dtau, 1e-12, core=0)
+    gains = lw.control.lqr_about_state(robot, [0.0, 0.0], Q=1.0, R=0.1, actuators="motor").K
+    heavier = lw.control.lqr_about_state(elastic_joint(1e-9), [0.0, 0.0], Q=1.0, R=0.1, actuators="motor").K
+    assert_close(gains, heavier, 1e-6, core=0)
+    for f in (robot.linearize, robot.forward_dynamics):
+        with pytest.raises(SingularInertiaError, match="passive=True, with which the armature of the joints counts"):
+            f([0.0, 0.0], [0.0, 0.0], [0.0, 0.0], passive=False)
+    with pytest.raises(SingularInertiaError, match="move no inertia when they move together") as caught:
+        robot.with_joint_dynamics(armature={"motor": 0.0}).forward_dynamics([0.0, 0.0], [0.0, 0.0], [0.0, 0.0])
+    assert not caught.value.passive
+    assert "passive=True" not in str(caught.value)

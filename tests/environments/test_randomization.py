@@ -443,6 +443,13 @@ def test_invalid_randomizations_are_refused() -> None:
             ValueError,
             "inertia_pole also has another range",
         ),
+        (
+            cart(parameters={"gravity": (-10.0, -9.0)}),
+            ValueError,
+            r"'gravity'\]: expected arrays \(3,\): gravity in the",
+        ),
+        (cart(parameters={"inertia:pole": 0.5}), ValueError, r"expected arrays \(10,\): .*scales=.* for factors"),
+        (cart(parameters={"placement:pivot": (-0.1, 0.1)}), ValueError, r"arrays \(6,\): .*rotation vector"),
         (cart(parameters={"contact_friction": 0.5}), ValueError, "expected a task with contacts"),
         (cart(noise=-1.0), ValueError, "noise: expected standard deviations >= 0"),
         (cart(noise=[1.0, 2.0]), ValueError, r"noise: expected a number or shape \(4,\)"),

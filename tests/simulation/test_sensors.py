@@ -401,3 +401,24 @@ def test_invalid_sensors_are_refused():
     ):
         with pytest.raises(error, match=words):
             make()
+
+
+def test_touch_sensors_of_links_without_contact_points_are_refused():
+    """The foot's contact point is on a frame of the shank: a sensor of the shank would read 0 for ever."""
+    robot = lw.load("quadruped", floating_base=True)
+    q = robot.neutral()
+    feet = ContactGround(("front_left_foot", "front_right_foot"), height=-1.0)
+
+    def run(*links, contacts=feet):
+        return robot.simulate(q, duration=0.002, contacts=contacts, sensors={"touch": TouchSensor(links)})
+
+    assert run("front_left_foot", "front_right_foot").records["touch"].shape[-1] == 2
+    with pytest.raises(ValueError, match="'front_right_foot', got 'trunk', which would always read 0"):
+        run("front_left_foot", "trunk")
+    with pytest.raises(ValueError, match="read 0; 'front_left_foot' moves with 'front_left_shank'"):
+        run("front_left_shank")
+    pair = lw.simulation.ContactPair("trunk", "hind_left_shank")
+    assert run("trunk", "hind_left_shank", contacts=[feet, pair]).records["touch"].shape[-1] == 2
+    assert "got 'trunk', which would always read 0" in str(
+        lw.simulation.check_sensor(TouchSensor("trunk"), robot, q=q, contacts=feet)
+    )

@@ -18,6 +18,7 @@ from linkwork.simulation.algorithms.discrete_mechanics import with_resistance
 from linkwork.simulation.algorithms.step_energy import is_free
 from linkwork.simulation.arguments import MOST_RECORDED, MOST_STEPS, for_step, refuse_too_many, whole_steps
 from linkwork.simulation.contacts.contact_materials import _series, check_parameter, varied_surface
+from linkwork.simulation.contacts.contact_set import ContactSet
 from linkwork.simulation.contacts.penetration_depth import allowed_depth
 from linkwork.simulation.control_output import ControlOutput, reached_limits
 from linkwork.simulation.energy_drift import drift_message
@@ -88,7 +89,8 @@ def test_sensors_are_checked_before_a_simulation() -> None:
         "range": RangeSensor("lower", down, links=("upper",)),
         "_": TouchSensor(("upper",)),
     }
-    suite = SensorSuite.of(accepted, robot, 0.001, True)
+    contacts = ContactSet.of(ContactGround("upper"), "convex")
+    suite = SensorSuite.of(accepted, robot, 0.001, contacts)
     assert suite is not None and suite.names == ("angle", "range", "_")
     for sensors, error, words in (
         ({3: Encoder()}, ValueError, "sensors: expected identifiers besides t, q, v and z as names, got 3"),
@@ -102,7 +104,7 @@ def test_sensors_are_checked_before_a_simulation() -> None:
         ({"r": RangeSensor("lower", down, links=("hand",))}, ValueError, "at which rays do not end; remove it"),
     ):
         with pytest.raises(error, match=words):
-            SensorSuite.of(sensors, robot, 0.001, True)
+            SensorSuite.of(sensors, robot, 0.001, contacts)
     with pytest.raises(ValueError, match="noise: expected standard deviations >= 0"):
         Encoder(noise=(0.5, -1e-12))
     with pytest.raises(ValueError, match="directions: expected non-zero vectors"):

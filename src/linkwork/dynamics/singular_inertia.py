@@ -39,7 +39,9 @@ def refuse_singular_inertia(subject: KernelOwner, request: Request) -> None:
         key = _inertia_key(subject, request)
         result = subject.singular_joints.get(key, lambda: singular_joints(subject.joint_space_tree, *key))
         if result:
-            raise SingularInertiaError(result[0], joints=result)
+            armature = not key[0] and request.option("passive") is not None
+            regular = armature and not singular_joints(subject.joint_space_tree, True, key[1])
+            raise SingularInertiaError(result[0], joints=result, passive=regular)
 
 
 def _depends_on_parameters(subject: RobotOwner, request: Request) -> bool:
@@ -137,10 +139,9 @@ def singular_joints(tree: Tree, armature: bool, fixed: tuple[int, ...] = ()) -> 
 
 def _inertia_key(subject: RobotOwner, request: Request) -> tuple[bool, tuple[int, ...]]:
     """Return (passive, bodies): True if armature is part of M, and the bodies with prescribed accelerations."""
-    options, tree = dict(request.options), subject.tree
-    joints = options.get("joints", ())
+    tree, joints = subject.tree, request.option("joints") or ()
     fixed = {tree.joint_index(joint) for joint in ((joints,) if isinstance(joints, str) else joints)}
-    return options.get("passive") is True, tuple(sorted(fixed))
+    return request.option("passive") is True, tuple(sorted(fixed))
 
 
 def _weak_velocities(subject: RobotOwner, armature: bool, fixed: Sequence[int], q: list[float]) -> list[int]:

@@ -18,6 +18,7 @@ from linkwork._util.checked_arguments import public
 from linkwork._util.validation import finite_array, instance, integer, is_real, name, sequence_of
 from linkwork.errors import UnknownNameError
 from linkwork.kernels import real_array
+from linkwork.model.kernel_parameters import KINDS
 
 __all__ = ["EpisodeValues", "Push", "PushTimes", "Randomization", "RandomizedTask"]
 
@@ -194,6 +195,16 @@ class Randomization:
         )
 
 
+def _check_components(where: str, kind: str, spread: _Range, value: Any) -> None:
+    """Raise ValueError for one number in place of components of different meaning, such as the axes of gravity."""
+    size, doc = KINDS[kind].size, KINDS[kind].doc
+    if isinstance(size, int) and spread.function is None and not spread.low.ndim and not spread.is_always(0.0):
+        raise ValueError(
+            f"{where}: expected arrays ({size},): {doc}; got {value!r:.80}, one number for all components: pass a pair "
+            "(low, high) of arrays, or scales={name: (0.9, 1.1)} for factors"
+        )
+
+
 def _delays(argument: str, value: Any) -> tuple[int, int]:
     pair = value if isinstance(value, (tuple, list)) and len(value) == 2 else (value, value)
     description = "a number of actions, or a pair of them,"
@@ -324,6 +335,8 @@ class RandomizedTask:
                 raise ValueError(f"{caller}: {argument}: {key} also has another range; name it once")
             shape = () if nominal is None else nominal.shape
             spread = _read_range(caller, argument, value, shape)
+            if nominal is not None and not scaled:
+                _check_components(f"{caller}: {argument}", pattern.partition(":")[0], spread, value)
             if spread.function is None and nominal is None and spread.low.min() < 0.0:
                 raise ValueError(f"{caller}: {argument}: expected values >= 0, got {value!r:.80}")
             if nominal is not None and spread.is_always(1.0 if scaled else nominal):

@@ -59,14 +59,19 @@ class Request:
         A size is an integer, the name of a size that the option's value selects, or None for a single frame, which
         adds no dimension.
         """
-        named, result = dict(self.options), dict[str, int | str | None]()
+        result = dict[str, int | str | None]()
         for option in self.spec.options:
-            value = named.get(option.name, option.default)
+            value = self.option(option.name)
             if option.counts:
                 result[option.counted] = option.counts[option.choices.index(value)]
             elif option.counted:
                 result[option.counted] = len(value) if isinstance(value, tuple) else None
         return result
+
+    def option(self, name: str) -> Any:
+        """Return the value of an option, which is its default unless the request differs; None without this option."""
+        defaults = (option.default for option in self.spec.options if option.name == name)
+        return dict(self.options).get(name, next(defaults, None))
 
     @property
     def label(self) -> str:

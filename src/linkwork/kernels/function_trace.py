@@ -118,16 +118,17 @@ def run(request: Request, walked: Any, values: Mapping[str, Sequence[Any]]) -> A
     if request.wrenches:
         inputs = zip(request.wrenches, request.wrench_inputs, strict=True)
         options[row.wrench_argument] = [(frame, axes, values[name]) for (frame, axes), name in inputs]
-    _refuse_loops_that_resist(row, walked, options)
+    _refuse_loops_that_resist(request, walked)
     return _computing(row, walked)(walked, *(values[name] for name in row.inputs), **options)
 
 
-def _refuse_loops_that_resist(row: FunctionSpec, walked: Any, options: Mapping[str, Any]) -> None:
+def _refuse_loops_that_resist(request: Request, walked: Any) -> None:
     """Raise ValueError if a function would ignore passive forces of force elements or loop joints.
 
     Functions that include no passive forces are accepted.
     """
-    if not (options.get("passive") or row.needs_passive_forces):
+    row = request.spec
+    if not (request.option("passive") or row.needs_passive_forces):
         return
     elements: Any = getattr(walked, "force_elements", ())
     if row.joint_forces_only and elements:
@@ -243,7 +244,7 @@ def _refuse_unused(
             for name, r in zip(names, requests.values(), strict=True)
             if any(option.name == PASSIVE.name for option in r.spec.options)
         ]
-        passive = [name for name, r in takes if not dict(r.options).get("passive")]
+        passive = [name for name, r in takes if not r.option("passive")]
         remedy = f': request ("{passive[0]}", {{"passive": True}}) for effects in joints' if passive else ""
         if takes and not passive and unused[0].kind in ("damping", "friction"):
             remedy = ": it has no effect if the joint's dynamics are 'none'"

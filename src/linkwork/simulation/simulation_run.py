@@ -143,7 +143,7 @@ def simulated(
         touching,
         named,
         checked_events(events),
-        SensorSuite.of(sensors, robot, h, contacts is not None),
+        SensorSuite.of(sensors, robot, h, contacts),
         read_limit_mode(joint_limit_mode),
         pushes.names,
         friction,

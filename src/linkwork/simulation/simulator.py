@@ -136,7 +136,7 @@ class Simulator(metaclass=WithForeignNames):
         sizes = self._leading = tuple(integer("Simulator", "batch", n, least=0, description=description) for n in sizes)
         contacts = ContactSet.of(contacts, contact_model)
         names, self._sizes, self._parameters = read_robot_parameters(model, parameters or {}, contacts)
-        suite = SensorSuite.of(sensors, robot, self._h, contacts is not None)
+        suite = SensorSuite.of(sensors, robot, self._h, contacts)
         if suite is not None:
             generator_states(seed, sizes)  # raises for a wrong seed
         self._first_seed = seed

@@ -50,6 +50,7 @@ DIAGNOSTICS = ("contact_gap", "contact_slip", "contact_residual")  # records in 
 _CHECKED = LazyCache[bool](64)
 _NAMES = LazyCache[tuple[str, ...]](64)
 _OWNERS = LazyCache[tuple[str, ...]](64)
+_TOUCHING = LazyCache[tuple[str, ...]](64)
 _GAPS = LazyCache[Kernel](16)
 _PLACING = ("placement", "frame")  # kinds of parameters that change gaps
 _HEAVY = 10.0  # initial force of soft contacts, relative to the weight, above which a warning is issued
@@ -144,6 +145,16 @@ class ContactSet:
     def names(self, robot: Any) -> tuple[str, ...]:
         """Return the names of all contact points."""
         return _NAMES.get((self, robot), lambda: tuple(name for part in self.parts for name in part.names(robot)))
+
+    def touching(self, robot: Any) -> tuple[str, ...]:
+        """Return the names of the links, and frames of contact points, that have contact points."""
+        alone = ContactSet(self.parts)
+
+        def ends() -> tuple[str, ...]:
+            each = (end for x in alone.candidates(robot, robot.neutral()) for end in (x.first, x.second))
+            return tuple(dict.fromkeys(end for end in each if end is not None))
+
+        return _TOUCHING.get((alone, robot), ends)
 
     def candidates(self, robot: Any, q: Any) -> list[ContactCandidate]:
         """Return all contact candidates at a configuration q: symbols (nq), or an array (..., nq)."""

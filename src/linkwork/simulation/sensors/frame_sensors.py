@@ -87,7 +87,8 @@ class IMU(Sensor):
 class TouchSensor(Sensor):
     """Contact force on each of ``links`` [N]: the sum of the normal components of its contacts.
 
-    A contact of a `ContactPoint` belongs to the point's frame: name that frame.
+    A contact of a `ContactPoint` belongs to the point's frame: name that frame.  A simulation raises ValueError for a
+    link or frame without contact points, which would always read 0.
 
     ``noise``, ``bias`` and ``delay`` are described at `Sensor`.
 
@@ -108,6 +109,10 @@ class TouchSensor(Sensor):
         for link in self.links:
             _check_frame("TouchSensor", robot, link)
         super().checked(robot, has_contacts)
+
+    @property
+    def _touched(self) -> tuple[str, ...]:
+        return self.links
 
     def size(self, robot: Any) -> int:
         return len(self.links)

@@ -120,6 +120,11 @@ class Sensor(ABC):
                     f"{type(self).__name__}: {name}: expected a number or ({count},), got {len(value)} values"
                 )
 
+    @property
+    def _touched(self) -> tuple[str, ...]:
+        """Links and frames whose contacts the sensor reads, by name."""
+        return ()
+
     @abstractmethod
     def size(self, robot: Any) -> int:
         """Return the number of readings on ``robot``."""
