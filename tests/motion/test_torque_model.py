@@ -222,3 +222,13 @@ def test_kernel_for_timing_of_robots_with_losses_agrees_with_the_general_method(
         general = time_optimal(paths[0], **options)
         monkeypatch.undo()
         assert alone.duration < 1.001 * general.duration
+
+
+def test_limits_below_the_forces_at_rest_are_named() -> None:
+    arm = lw.load("double_pendulum")
+    path = arm.spline([0.0, 1.0], [[0.1, 0.0], [1.5, 0.2]], kind="linear")
+    at_rest = np.abs(arm.gravity_force(path(np.linspace(0.0, 1.0, 201)).q))[:, 0]
+    limit = 0.6 * at_rest.max()
+    with pytest.raises(ValueError, match=r"the robot needs .* at 'shoulder', whose limit is .*, only to stay at rest"):
+        time_optimal(path, torque=[limit, 1e6])
+    assert time_optimal(path, torque=[1.2 * at_rest.max(), 1e6]).duration > 0.0

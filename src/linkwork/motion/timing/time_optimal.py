@@ -45,6 +45,7 @@ if TYPE_CHECKING:
 __all__ = ["TimedPath", "time_optimal"]
 
 _SLOW_FACTOR = 2.0  # times the duration without limits of jerk: then a motion with more stops is tried
+_RESTING = 400  # points of a path at which forces at rest are compared with their limits
 _FINEST = 6400  # segments at most
 _JERK_PER_CURVE = 16  # segments between knots of the motion from which limits of jerk start
 _BARRIER = 5e-4  # of the duration: about the loss by the barrier at the limits
@@ -241,7 +242,8 @@ def _time_path(
             if points < _FINEST and tolerance is not None and error.refined:
                 points *= 2
                 continue
-            raise ValueError(f"{error.message(caller, reported_ends[0])}; {_remedy(limit_set)}") from None
+            heavy = _heavy_joint(limit_set, path)
+            raise ValueError(f"{error.message(caller, reported_ends[0])}; {heavy or _remedy(limit_set)}") from None
     if limit_set.jerk is not None:
         motion = jerk_limited_motion(query, (s, x, u), requested)
         all_corners = knots[corners(path, knots, bends=True, along=True)]
@@ -262,6 +264,24 @@ def _time_path(
     reported = geometry.reported_motion(s, np.sqrt(x), u)
     times = trajectory, reported[0], t, *reported[1:]
     return TimedPath.estimated(times, lambda: grid_optimality_gap(query, s, float(t[-1])))
+
+
+def _heavy_joint(limit_set: LimitSet, path: Any) -> str:
+    """Return a text that names the joint whose limit is farthest below its force at rest on a path, or ""."""
+    limit, model = limit_set.torque, limit_set.forces
+    if limit is None or model is None:
+        return ""
+    s = np.linspace(path.start_time, path.end_time, _RESTING)
+    q = path(s).q
+    rest = np.zeros((_RESTING, model.robot.nv))
+    tau = np.asarray(limit.function(q, rest, rest))
+    excess = np.maximum(np.asarray(limit.lower) - tau, tau - np.asarray(limit.upper))
+    k, j = np.unravel_index(int(np.argmax(excess)), excess.shape)
+    if not excess[k, j] > 0.0:
+        return ""
+    name, bound = model.robot.v_names[model.indices[j]], np.asarray(limit.upper if tau[k, j] > 0.0 else limit.lower)[j]
+    force = f"{tau[k, j]:.5g} at {name!r}, whose limit is {bound:.5g}"
+    return f"at s = {s[k]:.6g} the robot needs {force}, only to stay at rest; widen torque, or carry a smaller load"
 
 
 def _remedy(limit_set: LimitSet) -> str:
