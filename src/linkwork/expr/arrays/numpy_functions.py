@@ -162,7 +162,10 @@ REFUSED: Mapping[str, str] = {
         "the number of elements would depend on values; np.where(condition, x, 0.0) keeps the shape",
     ),
     **dict.fromkeys(["bincount", "digitize", "histogram", "histogram2d"], f"counting depends on values; {_CHOOSE}"),
-    "interp": "linkwork.take reads a table at a computed index; interpolate with formulas",
+    "interp": (
+        'linkwork.motion.spline(xp, fp[:, None], "linear")(x, outside="hold").q[0] interpolates a table; '
+        "linkwork.take reads one at a computed index"
+    ),
     "choose": "linkwork.take reads a table at a computed index",
     **dict.fromkeys(
         ["array_equal", "array_equiv", "allclose"],
