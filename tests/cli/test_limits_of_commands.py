@@ -43,13 +43,16 @@ def row_of_boxes(*gaps: float) -> lw.Scene:
 
 
 def test_scene_check_reports_overlaps_beyond_contact_up_to_a_number_of_pairs(monkeypatch: pytest.MonkeyPatch) -> None:
-    result, skipped = check_scene._overlaps(row_of_boxes(-3e-4, -5e-5, 0.01, -2e-4))
+    result, skipped = check_scene._overlaps(check_scene._pairs_of_obstacles(row_of_boxes(-3e-4, -5e-5, 0.01, -2e-4)))
     assert [(x.a, x.b) for x in result] == [("b0", "b1"), ("b3", "b4")] and skipped == 0
     assert [x.depth for x in result] == pytest.approx([3e-4, 2e-4], abs=1e-12)
     monkeypatch.setattr(own_code, "_replaced", {})
     for most, expected in ((7, 0), (6, 1), (1, 6)):  # seven pairs whose spheres overlap
         monkeypatch.setattr(check_scene, "_MAX_PAIRS", most)
-        assert check_scene._overlaps(row_of_boxes(-3e-4, -5e-5, 0.01, -2e-4))[1] == expected
+        assert (
+            check_scene._overlaps(check_scene._pairs_of_obstacles(row_of_boxes(-3e-4, -5e-5, 0.01, -2e-4)))[1]
+            == expected
+        )
     touching = [check_scene._Overlap("hand", "post", 0.0125)]
     assert "is in collision at this configuration" in check_scene._robot_lines(ARM, touching, None)[0]
     free = check_scene._robot_lines(ARM, [], 0.125)

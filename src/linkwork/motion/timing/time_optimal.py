@@ -273,8 +273,8 @@ def _heavy_joint(limit_set: LimitSet, path: Any) -> str:
         return ""
     s = np.linspace(path.start_time, path.end_time, _RESTING)
     q = path(s).q
-    rest = np.zeros((_RESTING, model.robot.nv))
-    tau = np.asarray(limit.function(q, rest, rest))
+    zero = np.zeros((_RESTING, model.robot.nv))
+    tau = np.asarray(limit.function(q, zero, zero))
     excess = np.maximum(np.asarray(limit.lower) - tau, tau - np.asarray(limit.upper))
     k, j = np.unravel_index(int(np.argmax(excess)), excess.shape)
     if not excess[k, j] > 0.0:
