@@ -128,7 +128,8 @@ def test_explain_prints_properties_of_the_machine_code(linkwork, monkeypatch):
 
 def test_explain_states_if_the_code_was_compiled_or_loaded_from_the_cache(linkwork, monkeypatch, tmp_path):
     monkeypatch.setenv("LINKWORK_CACHE", str(tmp_path))
-    arguments = ("explain", "arm6", "mass_matrix")
+    load = ("--payload", "tool", "0.1234")  # so that no other test has compiled the code in this process
+    arguments = ("explain", "arm6", "mass_matrix", *load)
     assert "compilation   traced in " in linkwork(*arguments).out
     assert "compilation   loaded from the cache on disk in " in linkwork(*arguments).out
     again = json.loads(linkwork(*arguments, "--json").out)["code"]
