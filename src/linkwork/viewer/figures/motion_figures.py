@@ -69,13 +69,13 @@ class _Panel:
     def of_joints(self, joints: Sequence[str]) -> _Panel | None:
         """Return the panel with the lines of some joints; the whole panel if it has no lines of joints."""
         owners = {name: name.partition(".")[0] for name in self.lines}
-        kept = [k for k, name in enumerate(self.lines) if name in joints or owners[name] in joints]
+        selected = [k for k, name in enumerate(self.lines) if name in joints or owners[name] in joints]
         if self.order is None and self.name != "tau":
             return self
-        lower, upper = (None if side is None else side[kept] for side in self.limits)
-        columns = [self.columns[k] for k in kept] if self.order is not None else ()
-        lines = {name: x for k, (name, x) in enumerate(self.lines.items()) if k in kept}
-        return replace(self, lines=lines, columns=columns, limits=(lower, upper)) if kept else None
+        lower, upper = (None if side is None else side[selected] for side in self.limits)
+        columns = [self.columns[k] for k in selected] if self.order is not None else ()
+        lines = {name: x for k, (name, x) in enumerate(self.lines.items()) if k in selected}
+        return replace(self, lines=lines, columns=columns, limits=(lower, upper)) if selected else None
 
 
 def plot_simulation(
