@@ -152,6 +152,15 @@ def test_lqr_controller_returns_an_arm_to_the_reference_state() -> None:
     assert np.abs(arm.difference(q, at)).max() < 1e-4 and np.abs(rate).max() < 1e-4
 
 
+def test_numbers_and_diagonals_are_weights_of_regulators() -> None:
+    A, B = np.array([[0.0, 1.0], [3.0, -0.2]]), np.array([[0.0], [2.0]])
+    for f, how in ((lqr, {}), (lqr, {"discrete": True}), (finite_horizon_lqr, {"num_steps": 4})):
+        expected = f(A, B, np.diag([10.0, 1.0]), [[0.1]], **how)
+        for Q, R in (((10.0, 1.0), 0.1), (np.array([10, 1]), [0.1])):
+            assert np.array_equal(f(A, B, Q, R, **how).K, expected.K)
+        assert np.array_equal(f(A, B, 2, 0.1, **how).K, f(A, B, 2.0 * np.eye(2), [[0.1]], **how).K)
+
+
 def test_invalid_and_unstabilisable_systems_of_lqr_are_refused() -> None:
     A, B, Q, R = np.diag([1.0, -1.0]), np.array([[0.0], [1.0]]), np.eye(2), np.eye(1)
     for how in ({}, {"discrete": True}):
@@ -167,7 +176,7 @@ def test_invalid_and_unstabilisable_systems_of_lqr_are_refused() -> None:
         ({"N": [[0.0], [3.0]]}, "expected a positive semidefinite cost"),
         ({"B": np.eye(3)}, r"B: expected \(..., 2, 3\)"),
         ({"A": np.full((2, 2), np.nan)}, "A: expected finite numbers, got nan"),
-        ({"Q": np.ones(2)}, "Q: expected a matrix"),
+        ({"Q": np.ones(3)}, r"Q: expected a number, a diagonal \(2,\) or a matrix \(..., 2, 2\), got shape \(3,\)"),
     ]
     for change, message in cases:
         arguments = {"A": A, "B": B, "Q": Q, "R": R, **change}
@@ -425,3 +434,19 @@ def test_lqr_along_trajectories_that_violate_redundant_loops_slightly_equals_tha
         assert np.abs(y - x).max() < share * np.abs(x).max()
     with pytest.raises(ValueError, match="lqr_about_trajectory: state 0: expected a configuration that satisfies the"):
         lw.control.lqr_about_trajectory(robot, rough(0.1), dt=0.02)
+
+
+def test_motors_in_place_of_joints_are_refused_with_their_joints() -> None:
+    motor = lw.Actuator.motor("force", "rail", gear=20.0)
+    robot = lw.Robot.build(
+        "cart",
+        lw.Joint.of(lw.joints.Prismatic("x"), name="rail", parent="world", child="cart"),
+        lw.Link("cart", mass=1.0),
+        actuators=[motor],
+    )
+    with pytest.raises(
+        lw.errors.UnknownNameError, match="no joint named 'force'; it is a motor; name its joint: 'rail'"
+    ):
+        lw.control.lqr_about_state(robot, [0.0], Q=1.0, R=1.0, actuators="force")
+    with pytest.raises(lw.errors.UnknownNameError, match="did you mean 'rail'"):
+        lw.control.lqr_about_state(robot, [0.0], Q=1.0, R=1.0, actuators="rial")

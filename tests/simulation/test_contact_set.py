@@ -156,6 +156,7 @@ def test_invalid_contacts_and_sensors_are_refused() -> None:
         r"restitution: expected 0 with contact_model='compliant', got 0.1": checked(
             ContactScene(SCENE, materials=ContactMaterial(0.5, 0.1, 1e5)), "compliant"
         ),
+        r"got 'foot'; frames that touch the ground are ContactGround": lambda: ContactSet.of(["foot"], "convex"),
         r"no model of contacts named 'convx'; did you mean 'convex'": lambda: ContactSet.of(None, "convx"),
         r"TouchSensor: expected a simulation with contacts, got none": lambda: TouchSensor(("arm",)).checked(
             ROBOT, False

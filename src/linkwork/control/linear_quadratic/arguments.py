@@ -44,10 +44,24 @@ def actuated_indices(caller: str, robot: Any, actuators: str | Iterable[str] | N
     if actuators is None:
         result = np.array(actuated_velocities(robot.tree, None), dtype=int)
     else:
-        result = robot.v_index([actuators] if isinstance(actuators, str) else actuators)
+        result = _named_velocities(caller, robot, [actuators] if isinstance(actuators, str) else actuators)
     if not len(result):
         raise ValueError(f"{caller}: actuators: expected at least one joint, got none")
     return np.sort(result)
+
+
+def _named_velocities(caller: str, robot: Any, actuators: Iterable[str]) -> np.ndarray:
+    """Return the indices in v of joints by name.  The error for a motor names its joints."""
+    try:
+        return np.asarray(robot.v_index(actuators))
+    except UnknownNameError as error:
+        for motor in robot.actuators:
+            if motor.name == error.name and motor.joints:
+                joints = ", ".join(repr(joint) for joint, _ in motor.joints)
+                raise UnknownNameError(
+                    "joint", error.name, error.known, f"it is a motor; name its joint: {joints}", f"{caller}: actuators"
+                ) from None
+        raise
 
 
 def actuated_joints(caller: str, robot: Any, acting: np.ndarray) -> list[str]:

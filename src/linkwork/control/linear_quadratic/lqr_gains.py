@@ -64,11 +64,12 @@ class FiniteHorizonLQR(NamedTuple):
 def lqr(A: Any, B: Any, Q: Any, R: Any, N: Any = None, *, discrete: bool = False) -> LQRGain:
     """Return the infinite-horizon LQR of ẋ = A x + B u, or with ``discrete`` of x⁺ = A x + B u.
 
-    u = −K x minimises ∫ xᵀQ x + 2 xᵀN u + uᵀR u dt, or the sum over all steps.  A and Q are (..., n, n), B and N (...,
-    n, m), R (..., m, m).  Q and R are symmetric (their lower triangles are read), and the cost of (x, u) is positive
-    semidefinite.  R is positive definite; with ``discrete`` it suffices that R + BᵀXB is positive definite, where X is
-    the solution of the Riccati equation.  Undamped oscillations need a cost; in continuous time A = 0 and Q = 0 have K
-    = 0.  Leading axes are a batch and broadcast.
+    u = −K x minimises ∫ xᵀQ x + 2 xᵀN u + uᵀR u dt, or the sum over all steps.  A and Q are (..., n, n), B and N
+    (..., n, m), R (..., m, m).  Q and R are symmetric (their lower triangles are read); a number is a factor of the
+    identity, and a vector (n,) or (m,) a diagonal.  The cost of (x, u) is positive semidefinite.  R is positive
+    definite; with ``discrete`` it suffices that R + BᵀXB is positive definite, where X is the solution of the Riccati
+    equation.  Undamped oscillations need a cost; in continuous time A = 0 and Q = 0 have K = 0.  Leading axes are a
+    batch and broadcast.
 
     On symbols the solution becomes part of the compiled function.  Its derivatives are exact, forward and reverse.  On
     arrays, a kernel of these sizes is compiled with the first call; systems of more than 12 states are solved in NumPy.
@@ -86,6 +87,7 @@ def lqr(A: Any, B: Any, Q: Any, R: Any, N: Any = None, *, discrete: bool = False
     """
     n, m = _plain_sizes(A, B, Q, R, N)
     if not m:
+        Q, R = _costs("lqr", A, B, Q, R)
         arrays, n, m = _read("lqr", {"A": A, "B": B, "Q": Q, "R": R, "N": N})
         if any(map(is_traced, arrays.values())):
             return _solved(arrays, not discrete)
@@ -137,6 +139,7 @@ def finite_horizon_lqr(
     semidefinite.
     """
     caller = "finite_horizon_lqr"
+    Q, R = _costs(caller, A, B, Q, R)
     matrices = {name: _matrix(caller, name, x) for name, x in (("A", A), ("B", B), ("Q", Q), ("R", R))}
     count = _steps(caller, matrices, N, num_steps)
     last = matrices["Q"][..., -1, :, :] if matrices["Q"].ndim > 2 else matrices["Q"]
@@ -227,6 +230,22 @@ def _matrix(caller: str, name: str, value: Any) -> np.ndarray:
     if not is_traced(result) and not np.isfinite(result).all():
         raise ValueError(f"{caller}: {name}: expected finite numbers, got {result[~np.isfinite(result)][0]}")
     return np.asarray(result) if not is_traced(result) else result
+
+
+def _costs(caller: str, A: Any, B: Any, Q: Any, R: Any) -> tuple[Any, Any]:
+    """Return Q and R as matrices: numbers are factors of the identity, and vectors diagonals."""
+    sizes = {name: _matrix(caller, name, x).shape[-1] for name, x in (("A", A), ("B", B))}
+    result = []
+    for name, value, n in (("Q", Q, sizes["A"]), ("R", R, sizes["B"])):
+        values = value if is_traced(value) else np.asarray(value)
+        if is_traced(value) or values.ndim > 1 or values.dtype.kind not in "fiu":
+            result.append(value)  # a matrix, or refused by `_matrix`
+            continue
+        if values.shape not in ((), (n,)):
+            expected = f"expected a number, a diagonal ({n},) or a matrix (..., {n}, {n})"
+            raise ValueError(f"{caller}: {name}: {expected}, got shape {values.shape}")
+        result.append(np.eye(n) * values)
+    return result[0], result[1]
 
 
 def _read(caller: str, matrices: Mapping[str, Any]) -> tuple[dict[str, Any], int, int]:

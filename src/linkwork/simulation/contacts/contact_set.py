@@ -97,9 +97,10 @@ class ContactSet:
         parts = tuple(value) if isinstance(value, (tuple, list)) else (value,)
         for part in parts or (value,):
             if not isinstance(part, (ContactGround, ContactScene, ContactPair)):
+                frames = "; frames that touch the ground are ContactGround([frame, ...])"
                 raise TypeError(
                     f"{caller}: contacts: expected linkwork.simulation.ContactGround, ContactScene or ContactPair, or "
-                    f"a list of them, got {shown(part)}"
+                    f"a list of them, got {shown(part)}{frames if isinstance(part, str) else ''}"
                 )
         return ContactSet(parts, model)
 
