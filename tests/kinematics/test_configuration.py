@@ -231,3 +231,15 @@ def test_lists_of_names_and_dicts_are_batches_of_configurations():
     assert np.array_equal(POSED.gravity_force(("bent", "home")), POSED.gravity_force(np.array([BENT, HOME])))
     floating = lw.load("quadruped").with_named_configuration("start", {})
     assert np.array_equal(floating.center_of_mass("start"), floating.center_of_mass(floating.neutral()))
+
+
+def test_poses_in_place_of_the_coordinates_of_a_floating_base_are_refused_with_the_remedy():
+    robot, pose = lw.load("quadruped", floating_base=True), lw.pose((0.1, 0.2, 0.6), rpy=(0.1, 0.2, 0.3))
+    with pytest.raises(
+        ValueError, match=r"shape \(4, 4\); robot.joint\('floating_base'\).configuration_of\(pose\)"
+    ):
+        robot.configuration({"floating_base": pose})
+    q = robot.configuration({"floating_base": robot.joint("floating_base").configuration_of(pose)})
+    assert np.abs(robot.pose(q, "trunk") - pose).max() < 1e-14
+    with pytest.raises(ValueError, match=r"expected 7 numbers, got shape \(6,\)$"):
+        robot.configuration({"floating_base": np.zeros(6)})

@@ -379,7 +379,9 @@ def _of_joints(subject: RobotOwner, quantity: Quantity, values: Mapping[str, Any
         if size == 1:
             part = part[..., np.newaxis]
         if part.ndim == 0 or part.shape[-1] != size:
-            raise ValueError(f"{expected}, got shape {np.shape(value)}")
+            is_pose = quantity.configuration and part.shape[-2:] == (4, 4)
+            remedy = f"; robot.joint({joint!r}).configuration_of(pose) converts a pose (4, 4)" if is_pose else ""
+            raise ValueError(f"{expected}, got shape {np.shape(value)}{remedy}")
         parts[joint] = part
     try:
         batch = np.broadcast_shapes(*(part.shape[:-1] for part in parts.values()))
