@@ -16,7 +16,6 @@ from linkwork._util.validation import bounds, finite_number, function, instance,
 from linkwork.expr import array, fmax, fmin
 from linkwork.kernels import RobotBase
 from linkwork.simulation import ContactGround, ContactPair, ContactScene, Sensor
-from linkwork.simulation.sensors.sensor_suite import check_fit
 
 __all__ = ["ControlTask", "optional_arguments"]
 
@@ -168,7 +167,7 @@ class ControlTask:
                     f"ControlTask: sensors: expected identifiers besides {', '.join(_TAKEN)} as names, got {name!r}"
                 )
             instance("ControlTask", f"sensors[{name!r}]", sensor, Sensor)
-            check_fit(sensor, self.robot, self.contacts)
+            sensor._check_fit(self.robot, self.contacts)
             if abs(sensor.delay / period - round(sensor.delay / period)) > 1e-6:
                 raise ValueError(
                     f"ControlTask: sensors[{name!r}]: expected a delay that is a multiple of dt · steps_per_action = "

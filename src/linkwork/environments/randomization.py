@@ -18,12 +18,19 @@ from linkwork._util.checked_arguments import public
 from linkwork._util.validation import finite_array, instance, integer, is_real, name, sequence_of
 from linkwork.errors import UnknownNameError
 from linkwork.kernels import real_array
-from linkwork.model.kernel_parameters import KINDS
 
 __all__ = ["EpisodeValues", "Push", "PushTimes", "Randomization", "RandomizedTask"]
 
 _MOST_PUSHES = 1000  # in an episode
 _ARGUMENT = "VectorEnvironment: randomization"  # in errors about unknown names
+_COMPONENTS = {  # kinds of parameters whose components differ in meaning: their number, and what they are
+    "gravity": (3, "gravity in the world [m/s²]"),
+    "inertia": (10, "mass, first and second moments [kg, kg·m, kg·m²]"),
+    "placement": (6, "rotation vector and translation [rad, m]"),
+    "frame": (6, "rotation vector and translation [rad, m]"),
+    "point": (3, "position [m]"),
+    "direction": (3, "unit vector"),
+}
 _OF_CONTACTS = "contact_"  # first letters of the names of contact parameters
 
 Random = np.random.Generator
@@ -197,8 +204,8 @@ class Randomization:
 
 def _check_components(where: str, kind: str, spread: _Range, value: Any) -> None:
     """Raise ValueError for one number in place of components of different meaning, such as the axes of gravity."""
-    size, doc = KINDS[kind].size, KINDS[kind].doc
-    if isinstance(size, int) and spread.function is None and not spread.low.ndim and not spread.is_always(0.0):
+    size, doc = _COMPONENTS.get(kind, (0, ""))
+    if size and spread.function is None and not spread.low.ndim and not spread.is_always(0.0):
         raise ValueError(
             f"{where}: expected arrays ({size},): {doc}; got {value!r:.80}, one number for all components: pass a pair "
             "(low, high) of arrays, or scales={name: (0.9, 1.1)} for factors"

@@ -25,7 +25,6 @@ from linkwork._util.contract_report import (
 from linkwork.kernels.robot_arguments import read_configuration
 from linkwork.simulation.sensors.joint_sensors import Encoder
 from linkwork.simulation.sensors.sensor import Sensor, SensorInput
-from linkwork.simulation.sensors.sensor_suite import check_fit
 
 __all__ = ["REQUIREMENTS", "check_sensor"]
 
@@ -128,7 +127,7 @@ def _value(t: _Trial) -> list[float]:
 def _size(t: _Trial) -> list[float]:
     if isinstance(t.size, bool) or not isinstance(t.size, int) or t.size < 0:
         raise ValueError(f"size: expected an integer >= 0, got {t.size!r}")
-    check_fit(t.sensor, t.robot, t.contacts)
+    t.sensor._check_fit(t.robot, t.contacts)
     for name in ("noise", "bias"):
         if len(t.sensor.each(name, t.size)) != t.size:
             raise ValueError(f"{name}: expected one value for each of {t.size} readings")

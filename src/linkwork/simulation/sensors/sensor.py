@@ -17,6 +17,7 @@ from linkwork.expr.scalar.functions import cos, sin
 from linkwork.expr.scalar.symbol import Symbol
 from linkwork.kinematics.algorithms.coordinates import coordinate_indices
 from linkwork.model.friction_laws import FrictionLaw
+from linkwork.simulation.contacts.contact_set import ContactSet
 from linkwork.simulation.reaction_records import in_world_axes
 
 __all__ = ["Sensor", "SensorInput"]
@@ -118,6 +119,24 @@ class Sensor(ABC):
             if not isinstance(value, float) and len(value) != count:
                 raise ValueError(
                     f"{type(self).__name__}: {name}: expected a number or ({count},), got {len(value)} values"
+                )
+
+    def _check_fit(self, robot: Any, contacts: Any) -> None:
+        """Raise the errors of `checked`, and ValueError for a sensor of links that have no contact points.
+
+        ``contacts`` are those of the simulation, as `ContactSet.of` reads them.
+        """
+        self.checked(robot, contacts is not None)
+        present = ContactSet.of(contacts, "convex") if self._touched else None
+        touching = () if present is None else present.touching(robot)
+        for link in self._touched:
+            if link not in touching:
+                body = robot.tree.frame(link).body
+                near = [name for name in touching if robot.tree.frame(name).body == body]
+                remedy = f"; {', '.join(map(repr, near))} moves with {link!r}" if near else ""
+                raise ValueError(
+                    f"{type(self).__name__}: links: expected links or frames with contact points, which are "
+                    f"{', '.join(map(repr, touching))}, got {link!r}, which would always read 0{remedy}"
                 )
 
     @property

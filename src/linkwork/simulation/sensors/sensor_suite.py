@@ -18,10 +18,9 @@ import numpy as np
 
 from linkwork.expr.arrays.symbol_array import array
 from linkwork.expr.scalar.functions import cos, floor, log, lt, sin, sqrt, where
-from linkwork.simulation.contacts.contact_set import ContactSet
 from linkwork.simulation.sensors.sensor import Sensor, SensorInput
 
-__all__ = ["SensorSuite", "check_fit", "generator_states"]
+__all__ = ["SensorSuite", "generator_states"]
 
 
 class _Placed(NamedTuple):
@@ -69,7 +68,7 @@ class SensorSuite:
                 raise ValueError(f"sensors: expected identifiers besides t, q, v and z as names, got {name!r}")
             if not isinstance(sensor, Sensor):
                 raise TypeError(f"sensors[{name!r}]: expected a sensor of linkwork.simulation, got {sensor!r}")
-            check_fit(sensor, robot, contacts)
+            sensor._check_fit(robot, contacts)
         return SensorSuite(tuple((name, sensor, round(sensor.delay / h)) for name, sensor in value.items()))
 
     @property
@@ -119,25 +118,6 @@ class SensorSuite:
             size = sensor.size(robot)
             yield _Placed(name, sensor, size, late, at)
             at += (late + 1) * size
-
-
-def check_fit(sensor: Sensor, robot: Any, contacts: Any) -> None:
-    """Raise the errors of `Sensor.checked`, and ValueError for a sensor of links that have no contact points.
-
-    ``contacts`` are those of the simulation, as `ContactSet.of` reads them.
-    """
-    sensor.checked(robot, contacts is not None)
-    present = ContactSet.of(contacts, "convex") if sensor._touched else None
-    touching = () if present is None else present.touching(robot)
-    for link in sensor._touched:
-        if link not in touching:
-            body = robot.tree.frame(link).body
-            near = [name for name in touching if robot.tree.frame(name).body == body]
-            remedy = f"; {', '.join(map(repr, near))} moves with {link!r}" if near else ""
-            raise ValueError(
-                f"{type(sensor).__name__}: links: expected links or frames with contact points, which are "
-                f"{', '.join(map(repr, touching))}, got {link!r}, which would always read 0{remedy}"
-            )
 
 
 def generator_states(seed: Any, leading: tuple[int, ...] | None) -> np.ndarray:
