@@ -32,7 +32,7 @@ _TABLE_ENTRY = "along"
 
 
 class Lowered(Protocol):
-    """A program laid out for a backend and a floating-point type."""
+    """The code of one program for one backend and one floating-point type, before its compilation."""
 
     def texts(self, parts: Iterable[str]) -> list[str]:
         """Return the code of the parts, one text for each module, as input of `Backend.emit`.
@@ -41,9 +41,10 @@ class Lowered(Protocol):
         """
 
     def quick_texts(self, parts: Iterable[str]) -> list[Module]:
-        """Return modules for `Backend.quick` with the same results; each is a text, or a function returning an object.
+        """Return modules that `Backend.quick` compiles instead of `texts`, to code with the same results.
 
-        It is called only for a backend that is quick, or that has a quick backend.
+        A module is a text, or a function that returns an object.  This method is called only for a backend that is
+        quick, or that has a quick backend.
         """
 
 

@@ -27,7 +27,10 @@ DEBUG = "LINKWORK_DEBUG"
 
 
 class Packed(NamedTuple):
-    """The content of a kernel's pickle."""
+    """The content of a kernel's pickle: a digest, a head and a body as bytes, and further objects.
+
+    The head describes the kernel's call, and the body its origin (see `linkwork.compiler.pickling.kernel_pickle`).
+    """
 
     digest: bytes  # equal for equal kernels, whatever the process
     head: bytes
@@ -44,7 +47,10 @@ class FunctionOrigin(Protocol):
 
 @dataclass(frozen=True, eq=False)
 class DerivativeOrigin:
-    """The kernel that was differentiated, and the request: the method's name, ``by``, ``of`` and the options."""
+    """Origin of a derivative kernel: the kernel that was differentiated, and the arguments of the request.
+
+    The request is the method's name (such as "jacobian"), the names of inputs, the outputs, and the options.
+    """
 
     base: Any  # a `Kernel`
     request: tuple[str, tuple[str, ...], Any, tuple[Any, ...]]
@@ -194,7 +200,7 @@ class Source:
             self._state = before
 
     def is_unchanged(self) -> bool:
-        """Return True if linkwork is unchanged since `one_look` began, so that its names of code are valid."""
+        """Return True if linkwork is unchanged since `one_look` began; its names of cached code are then valid."""
         return self._state is None or self._state == own_state()
 
     def keys(self, parts: Iterable[str], real: FloatType, backend: Backend[Any] | None = None) -> dict[str, str]:

@@ -53,7 +53,10 @@ class CompiledPart:
 
 @dataclass(frozen=True, slots=True)
 class ImprovablePart:
-    """Entries of the cache for the best code of a part: their names, and facts that a list shows."""
+    """The place in the cache for the best code of a part: the entry's name, and facts about the code for listings.
+
+    ``quick_name`` is the entry of the quick code.  ``cache`` is None if the code is not stored.
+    """
 
     cache: Cache | None
     name: str
@@ -145,7 +148,7 @@ def is_cached(source: Source, parts: Sequence[str], real: FloatType) -> bool:
 
 
 def improvable(part: str, source: Source, real: FloatType) -> ImprovablePart:
-    """Return the cache, key and sources with which the best code of a part is stored later."""
+    """Return the place for the best code of a part: cache, names of entries, and facts about the code."""
     cache, quick = shared(), source.backend.quick
     keys = source.keys([part], real)
     if cache is None or quick is None or not keys:

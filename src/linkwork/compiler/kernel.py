@@ -117,7 +117,7 @@ class Kernel(Differentiable):
             make_single_call(self)
 
     def _compiled(self) -> Callable[..., Any]:
-        """Compile the single call and return it, with nested arguments if there are any."""
+        """Compile the call with one sample, and return it; it accepts nested arguments if the kernel has them."""
         flat = single_call(self, self._general)
         return flat if self._nesting.is_flat else nested_call(self._nesting, self.name, flat)
 
@@ -354,13 +354,13 @@ def _first_call(reference: ReferenceType[Kernel]) -> Callable[..., Any]:
 
 
 def make_single_call(kernel: Kernel) -> None:
-    """Compile the single call of a kernel, unless it is compiled already."""
+    """Compile a kernel's code for a call with one sample, unless it is compiled already."""
     if not kernel._has_single_call:
         kernel._call, kernel._has_single_call = kernel._compiled(), True
 
 
 def source_and_code(kernel: Kernel) -> tuple[Source, KernelCode]:
-    """Return a kernel's source and its code."""
+    """Return the program of a kernel, traced on first use (`Source`), and its machine code (`KernelCode`)."""
     return kernel._source, kernel._code
 
 

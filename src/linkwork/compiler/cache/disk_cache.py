@@ -74,7 +74,7 @@ class Entry:
 
 
 def own_state() -> tuple[str, str]:
-    """Return the state of linkwork's files, and the state of attributes that were replaced in this process."""
+    """Return two texts: the state of linkwork's files, and the state of its attributes that this process replaced."""
     return own_files.state_of_process(), state_of_attributes()
 
 

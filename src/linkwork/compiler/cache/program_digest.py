@@ -65,7 +65,7 @@ def _joined(value: Any, parts: list[bytes]) -> bytes:
 
 
 def _listing(value: InstructionList, digests: dict[int, bytes]) -> bytes:
-    """Encode a listing; for its instructions, which are many, a faster encoding is used."""
+    """Return a list of instructions as bytes that are equal for equal content only; names are left out."""
     left = ("name", "instructions") if isinstance(value, Program) else ("instructions",)
     encoded_fields = [f.name for f in fields(value) if f.name not in left]  # type: ignore[arg-type]
     parts = [_encoded(getattr(value, name), digests) for name in encoded_fields]

@@ -209,7 +209,10 @@ class _Reader:
         return results
 
     def _call(self, function: Any, nonzeros: list[Any]) -> list[Any]:
-        """Return the nonzeros of all outputs of an inner function, one after another, for those of all inputs."""
+        """Return the values of a call of a CasADi function: the nonzeros of all outputs, one output after another.
+
+        ``nonzeros`` are the nonzeros of all inputs in the same form.
+        """
         arguments, start = [], 0
         for k in range(function.n_in()):
             arguments.append(nonzeros[start : start + function.nnz_in(k)])

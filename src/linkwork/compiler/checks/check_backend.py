@@ -60,7 +60,11 @@ class _Trial:
         return [function(arrays) for function, arrays in zip(self.functions, self.inputs, strict=True)]
 
     def errors(self, reference: str, values: Callable[[Program, list[np.ndarray]], Sequence[Any]]) -> list[float]:
-        """Return the error of each output; raise ValueError that names the first element that is wrong."""
+        """Return the largest relative error of each output of each program, against reference values.
+
+        ``values(program, inputs)`` computes the reference values, and ``reference`` is their name in messages.  Raises
+        ValueError that names the first wrong element.
+        """
         errors = []
         for program, arrays, results in zip(self.programs, self.inputs, self.results, strict=True):
             for port, result, reference_value in zip(program.outputs, results, values(program, arrays), strict=True):

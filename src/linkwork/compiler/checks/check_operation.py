@@ -48,7 +48,11 @@ class _Trial:
             self.value = np.asarray(operation.value(*self.columns), dtype=float)
 
     def errors(self, label: str, result: Any, reference: np.ndarray) -> list[float]:
-        """Return the largest error of a result; raise ValueError that names the first arguments where it is wrong."""
+        """Return the largest error of ``result`` against ``reference``, relative to the reference and at least to 1.
+
+        Raises ValueError for an error beyond the tolerance; it names ``label`` and the first arguments at which it
+        occurs.
+        """
         result = np.asarray(result, dtype=float)
         with np.errstate(all="ignore"):
             errors = np.abs(result - reference) / np.maximum(1.0, np.abs(reference))

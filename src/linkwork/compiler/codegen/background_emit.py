@@ -160,7 +160,7 @@ class _Child:
 
 
 class _Background:
-    """The jobs of this process, and a thread with a child for each of the processes that compile.
+    """The compilation jobs of this process, and threads that run them, each with a child process that compiles.
 
     The main thread calls `submit` and `wait`, which a signal handler may end at any bytecode: so each change that they
     make is one C call.  A thread registers itself.

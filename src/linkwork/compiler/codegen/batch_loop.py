@@ -350,7 +350,10 @@ def _count_status(f: IrFunction, layout: AnyLayout, status: str) -> None:
 
 
 def _count_guards(f: IrFunction, layout: AnyLayout, results: str) -> None:
-    """Emit code that increments a counter if a guard is greater than zero in any sample of the vector."""
+    """Emit code that increments a counter if a guard is greater than zero in any sample of the vector.
+
+    A guard is a hidden result of the program; a value greater than zero asks the caller to check the arguments.
+    """
     if layout.guards:
         lanes = layout.lanes
         mask = vector("i1", lanes)

@@ -1,4 +1,4 @@
-"""The code of the single call: see `linkwork.compiler.runtime.fastcall`."""
+"""LLVM code of a call with one sample by CPython's fastcall protocol: see `linkwork.compiler.runtime.fastcall`."""
 
 from __future__ import annotations
 
@@ -27,10 +27,10 @@ __all__ = ["fast_function"]
 
 
 def fast_function(text: IrModule, program: Program) -> None:
-    """Add ``@fast(self, args, nargs, names)`` to the module.
+    """Add ``@fast(self, args, nargs, names)``, which CPython calls for one sample, to the module.
 
     ``self`` is a tuple of three: the Python callable for all other calls; the type that holds a single result, or None;
-    and the callable that runs when the count of calls in the table becomes zero.
+    and a callable that runs once after a set number of calls.  The number of calls left is in the data table.
     """
     f = IrFunction("define ptr @.fast(ptr %self, ptr %args, i64 %nargs, ptr %names)", end="ret ptr %answer")
     f.declare(sample_declaration(program))

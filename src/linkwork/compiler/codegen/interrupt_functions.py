@@ -133,11 +133,9 @@ def is_main_function(system: System) -> IrFunction:
 
 
 def enlist_function(system: System) -> IrFunction:
-    """Return the LLVM function ``@enlist(interrupts)``, which registers a thread that shares a batch.
+    """Return the LLVM function ``@enlist(interrupts)``, which registers a thread that shares the main thread's batch.
 
-    The batch is the main thread's.
-
-    ``@enlist`` returns the address of the thread's entry, or null if there is no free one.
+    ``@enlist`` returns the address of the thread's entry in the list of threads, or null if the list is full.
     """
     code = _Code(system, "ptr @.enlist", "ret ptr %position")
     f = code.f

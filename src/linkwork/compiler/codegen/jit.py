@@ -34,7 +34,7 @@ _MAX_OPTIMIZED = 4_000_000  # characters of LLVM IR; longer code is optimized le
 
 @dataclass(frozen=True)
 class MachineCode:
-    """An entry in memory; its addresses are valid as long as its owner lives."""
+    """The address of a compiled function in memory, and of its table of data; both are valid while ``owner`` lives."""
 
     address: int
     table: int  # address of the table to fill in, or 0

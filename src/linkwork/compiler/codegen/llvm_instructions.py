@@ -98,7 +98,7 @@ class Instructions(LaneBuilder):
         return self.let(f"shufflevector {self.type} {first}, {self.type} poison, <{self.lanes} x i32> zeroinitializer")
 
     def status(self, guards: Sequence[str], off: int) -> str:
-        """Return ``off`` if one of the guards is greater than zero, otherwise 0."""
+        """Return the status of a sample: ``off`` if one of the program's guards is greater than zero, otherwise 0."""
         total = "0"
         for guard in guards:
             above = self.let(f"fcmp ogt {self.type} {guard}, {self.constant(0.0)}")

@@ -51,7 +51,7 @@ ON_STACK = 1 << 14  # [bytes] maximum on a thread's stack, whose total may be 12
 
 
 class Runtime(ABC):
-    """A version of the interface; its methods emit code.
+    """Interface between compiled code and its caller; each method emits the code of one service, such as memory.
 
     ``data`` is the last argument of ``@loop``: the address of a `Call`, or of a `State`, which begins with one.
     """
@@ -93,9 +93,10 @@ class Runtime(ABC):
 
     @abstractmethod
     def memory(self, f: IrFunction, size: int, lent: str) -> tuple[str, str]:
-        """Emit aligned memory of ``size`` bytes; return its address, and a pointer that is null if there is none.
+        """Emit the provision of ``size`` bytes of aligned memory; return its address, and a pointer for `release`.
 
-        The pointer is "" for memory on the stack.  ``lent`` is memory that the caller provides, if any.
+        The pointer is null if no memory is available, and "" for memory on the stack.  ``lent`` is memory that the
+        caller provides, if any.
         """
 
     @abstractmethod
@@ -104,9 +105,10 @@ class Runtime(ABC):
 
     @abstractmethod
     def lent(self, f: IrFunction, used: int) -> tuple[str, ...]:
-        """Emit and return the additional arguments with which a batch calls ``@sample`` (`sample_arguments`).
+        """Emit and return the arguments after the arrays with which a batch calls ``@sample`` (see `sample_arguments`).
 
-        The batch itself uses `memory` of ``used`` bytes.
+        The batch itself uses the first ``used`` bytes of the caller's memory, so ``@sample`` gets the memory after
+        them.
         """
 
     def count(self, f: IrFunction, field: Any) -> None:

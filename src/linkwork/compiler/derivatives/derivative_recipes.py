@@ -146,7 +146,10 @@ def _assembled(request: DerivativeRequest, name: str, replay: Replay, elements: 
 def _program(
     request: DerivativeRequest, name: str, replay: Replay, outputs: Sequence[tuple[Port, Sequence[Any]]]
 ) -> Program:
-    """Return the derivative's program; a robot's rules are dropped, as they are not part of a stored program."""
+    """Return the derivative's program, without rules of differentiation if the base kernel has a version with rules.
+
+    A stored program contains no rules of a robot's functions.
+    """
     program = replay.program(name, outputs)
     return program if request.base.source.recipe.ruled is None else program.without_rules()
 
@@ -171,7 +174,10 @@ def _space(space: Space | None) -> tuple[str, ...]:
 
 
 def weights_of(base: Base, of: Sequence[Tangent]) -> tuple[str, Forms]:
-    """Return the name prefix of the weights of the outputs ``of``, and the weights as additional inputs."""
+    """Return the prefix of the names of weights, ``w_`` or ``w2_``..., and one weight input for each output of ``of``.
+
+    A weight has the shape of the output's tangent vector.
+    """
     letter = base.prefix("w", [t.port.name for t in of])
     return letter, {f"{letter}{t.port.name}": Leaf(t.shape, bool(t.shape)) for t in of}
 
@@ -186,7 +192,7 @@ def check_scalar(caller: str, output: Tangent, remedy: str) -> None:
 
 @dataclass(frozen=True)
 class Chosen:
-    """Inputs with respect to which a kernel is differentiated: arrays, and the nesting of their tangent vectors."""
+    """Inputs with respect to which a kernel is differentiated: arrays, and the nesting of tangent vectors."""
 
     tangents: tuple[Tangent, ...]
     forms: Mapping[str, TreeDef | Leaf]  # of tangent vectors, nested as the inputs are

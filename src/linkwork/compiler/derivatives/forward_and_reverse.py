@@ -61,7 +61,10 @@ def _elements(replay: Replay, of: Sequence[Tangent]) -> list[Any]:
 
 
 def _in_tangent_coordinates(replay: Replay, of: Sequence[Tangent], rows: Sequence[Any]) -> list[list[dict[int, Any]]]:
-    """Split the rows of all outputs' coordinates by output and convert them to tangent coordinates."""
+    """Convert the sparse Jacobian rows of outputs from coordinates to tangent coordinates; return them by output.
+
+    ``rows`` has one row for each coordinate of all outputs in sequence.
+    """
     result, start = [], 0
     for tangent in of:
         end = start + tangent.port.size
@@ -161,7 +164,7 @@ def _bottleneck(replay: Replay, of: Sequence[Tangent]) -> list[Symbol]:
 
 
 def _summed(row: SparseRow, shares: Sequence[tuple[Any, SparseRow]]) -> SparseRow:
-    """Return a sparse row plus the sum of weight · row over ``shares``."""
+    """Return a sparse row plus Σ weight · row over the pairs (weight, sparse row) of ``shares``."""
     total: SparseRow = {}
     for weight, further_row in shares:
         for j, x in further_row.items():
@@ -212,7 +215,7 @@ class Replay:
 
 
 def _marking(program: Program, graph: Graph) -> Iterator[Instruction]:
-    """Yield a program's instructions, and add its marks to the graph at the same instructions."""
+    """Yield a program's instructions; at each mark, a border between steps of the program, add a mark to the graph."""
     marks = frozenset(program.marks)
     for k, instruction in enumerate(program.instructions):
         if k in marks:

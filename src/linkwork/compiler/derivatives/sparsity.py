@@ -168,7 +168,7 @@ def moved_by(instructions: Sequence[Instruction], directions: Mapping[int, int])
 
 
 def _times(instruction: Instruction) -> int:
-    """Return the number of operations of an instruction: more than one if it has bodies."""
+    """Return the number of operations of an instruction; a loop counts with all its iterations."""
     operation, _, value = instruction
     if operation.arity >= 0:
         return 1

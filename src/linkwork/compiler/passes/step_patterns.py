@@ -56,7 +56,7 @@ def steps_of(
 
 
 class _Reader:
-    """Reads steps in sequence."""
+    """Builder of `Step`s from ranges of a program's instructions, read in sequence."""
 
     def __init__(self, instructions: Sequence[Instruction], isolated: Container[int]) -> None:
         self._instructions, self._isolated = instructions, isolated

@@ -18,7 +18,7 @@ __all__ = ["pickled_space", "spaces_of_values", "value_of_space", "values_of_spa
 
 @dataclass(frozen=True)
 class TracedMap:
-    """A map of a block's coordinates and of a vector, as a body that runs on any scalars."""
+    """A map from coordinates and a vector to a vector, stored as instructions that run on any scalars."""
 
     body: Region
 
@@ -76,8 +76,8 @@ def spaces_of_values(value: Any, *, trusted: bool = True) -> Spaces:
 def space_from(value: Any, *, trusted: bool = True) -> Space:
     """Return the space that `value_of_space` described.
 
-    Unless ``trusted``, the space's content, which names code in the cache, becomes a digest of its maps.  Raises
-    DamagedBytesError for values that contradict each other.
+    Unless ``trusted``, the stored ``Space.content``, part of the key of cached code, is not used: a digest of the
+    space's maps replaces it.  Raises DamagedBytesError for values that contradict each other.
     """
     nq, nv, name, content, described = value
     blocks = []

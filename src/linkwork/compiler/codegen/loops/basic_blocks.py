@@ -32,11 +32,11 @@ _MIN_ASSEMBLED = 16  # instructions of a block that is written without LLVM, as 
 
 @dataclass(frozen=True, slots=True)
 class Pointers:
-    """Pointers of a block: frame, columns of this iteration's inputs, and output position.
+    """Pointers that a block of straight-line code uses: the frame, input columns, and the address of its outputs.
 
-    ``registers`` are values that a loop holds in registers, by their slots in the frame. ``stored_columns`` is the
-    address at which the pointers of many columns are stored for functions written without LLVM; "" if they are not
-    stored.
+    The frame is the array of intermediate values; a column has one input of all iterations of a loop.  ``registers``
+    are values that a loop holds in registers, by their slots in the frame. ``stored_columns`` is the address at which
+    the pointers of many columns are stored for functions written without LLVM; "" if they are not stored.
     """
 
     frame: str = "%frame"
@@ -315,7 +315,7 @@ class BlockCode(ABC):
         return self.block(f, scope, scope.last, at)
 
     def _input(self, f: Any, spot: Slot, at: Pointers) -> Any:
-        """Return the value of an input at its position."""
+        """Emit the load of an input from the frame, a register or a column of a loop's inputs; return its name."""
         if spot.area == FRAME:
             return at.registers.get(spot.number) or f.get(at.frame, spot.number)
         if spot.area == SLICE:

@@ -36,7 +36,10 @@ class StepWriter(Protocol):
 
 
 def step_function(code: StepWriter, stem: str, write: Callable[[Instructions, str], None]) -> str:
-    """Write a function of a frame, and return its name; ``write(function, name)`` writes the body."""
+    """Write an LLVM function of a program's frame, its array of values in memory, and return the function's name.
+
+    ``write(function, name)`` writes the function's instructions.
+    """
     name = code.name(stem)
     f = code.function(f"define internal void {name}(ptr noalias %frame)")
     write(f, name)

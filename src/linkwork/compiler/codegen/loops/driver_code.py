@@ -59,9 +59,10 @@ class ControlCode(BlockCode):
         ] = {}  # of steps, with the position of the lanes' frame
 
     def room(self, scope: Scope, behind: int) -> int:
-        """Return the bytes of the frames of vectorized loops, for one sample.
+        """Return the memory that vectorized loops need for their intermediate values, for one sample [bytes].
 
-        The frames begin ``behind`` bytes after the sample's frame. Call this method before steps are emitted.
+        This memory begins ``behind`` bytes after the start of the sample's own frame. Call this method before steps are
+        emitted.
         """
         most, visited = 0, set[int]()
         waiting = [(scope, behind)]
@@ -85,7 +86,7 @@ class ControlCode(BlockCode):
         return most
 
     def control(self, f: Instructions, scope: Scope, step: Control, at: Pointers, mask: str) -> None:
-        """Emit the call of a control's driver."""
+        """Emit the call of the function that runs a step: a loop, branch, call or matrix instruction."""
         if isinstance(step.bundle, OutlinedCalls):
             f.do(f"call void {calls_driver(self, step)}(ptr {at.frame})")
             return
@@ -220,7 +221,7 @@ class ControlCode(BlockCode):
             f.put(x, "%frame", slot)
 
     def _start(self, f: Instructions, column: Column, outer: Pointers) -> str:
-        """Return the address where a column begins."""
+        """Return the address of a column of loop inputs at the first iteration; a column of constants is declared."""
         if column.table:
             values = ", ".join(f"{self.real.name} {self.real.literal(x)}" for x in column.table)
             name = self.name("table")
@@ -317,9 +318,10 @@ class ControlCode(BlockCode):
             f.put(x, pointer, index)
 
     def _results_in_frame(self, scope: Scope, step: Control, loop: Loop, fewest: int) -> dict[int, int]:
-        """Return the slots of those iteration results that stay unchanged in the frame, by the result's index.
+        """Return slots of the frame that have an iteration's result already, so that no block must store it.
 
-        Return {} if there are fewer than ``fewest``.
+        The keys are indices of the results; the values are slots that no carried value of the loop occupies.  Returns
+        {} if there are fewer than ``fewest``.
         """
         instructions = scope.listing.instructions
         bases = {c.number: c.results for c in scope.steps if isinstance(c, Control)}

@@ -51,7 +51,7 @@ def plan_program(program: InstructionList) -> tuple[Scope, FrameAllocator]:
 
 
 class _Planner:
-    """Plans one scope."""
+    """Planner of one scope (a program or a body): its steps, and the frame slots of its values."""
 
     def __init__(
         self,
@@ -101,7 +101,11 @@ class _Planner:
     # -- steps
 
     def _bounds(self) -> list[tuple[int, int]]:
-        """Return the bounds of steps: there is a block before and after every control, and after a loop's condition."""
+        """Return the bounds of steps (start, stop) as indices of instructions.
+
+        There is a block of straight-line code before and after every loop, branch or call, and after a loop's
+        condition.
+        """
         instructions, first = self.listing.instructions, self.listing.first
         cuts = [0]
         head = 1 + max(self.listing.needed(self.listing.results[:first]), default=-1) if first else 0
@@ -336,7 +340,10 @@ class _Planner:
         )
 
     def _read_in_place(self, step: Control, runs: Sequence[Sequence[int]], before: BasicBlock) -> None:
-        """Set the slots at which a control reads runs of adjacent values."""
+        """Set the slots of a step's arguments, given as runs of values; each run needs adjacent slots.
+
+        The preceding block stores a run if its values are not adjacent already.
+        """
         step.arguments = tuple([self._run_of_slots(values, before) for values in runs])
         starts = zip(step.arguments, runs, strict=True)
         step.outside = tuple([start + k for start, run in starts for k in range(len(run))])

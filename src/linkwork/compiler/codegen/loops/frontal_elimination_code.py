@@ -20,7 +20,10 @@ __all__ = ["front_driver", "front_slots"]
 
 
 def front_slots(front: FrontElimination) -> int:
-    """Return the number of slots: results, added rows, multiples of rows, and original pivots."""
+    """Return the number of frame slots that a frontal elimination needs.
+
+    They hold its results, least-squares rows that are added, multiples of rows, and the pivots before elimination.
+    """
     return front.count + front.offset + ROWS * max(front.pivots, front.added) + front.pivots
 
 
@@ -49,7 +52,7 @@ class _Front(DenseCode):
     # -- values
 
     def _row(self, i: str | int) -> str:
-        """Return the index at which row i would begin if it had all columns."""
+        """Return the index to which column j is added to address element (i, j) of the packed upper triangle."""
         double = self.f.let(f"sub i64 {2 * self.front.columns - 1}, {i}")
         return self.f.let(f"lshr i64 {self.f.let(f'mul i64 {i}, {double}')}, 1")
 
@@ -57,7 +60,7 @@ class _Front(DenseCode):
         return self.address(self.triangle, self.sum(self._row(i), j))
 
     def _added(self, r: str | int, j: str | int) -> str:
-        """Return the address of element j of the added row r: weight, right-hand side, then coefficients."""
+        """Return the address of element j of added least-squares row r: weight, right-hand side, coefficients."""
         return self.address(self.added, self.sum(self.f.let(f"mul i64 {r}, {self.front.size + 2}"), j))
 
     # -- elimination

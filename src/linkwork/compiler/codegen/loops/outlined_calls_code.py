@@ -1,9 +1,9 @@
-"""Code of outlined calls: a function for each body, and a driver that runs the calls in sequence.
+"""Code of outlined calls: one function for each distinct sequence of instructions (a body), and a driver.
 
-Three tables of the module describe the calls.  The first has a call's body, and the positions at which the call's
-entries in the other tables begin.  The second has offsets in the frame, and the third has constants.  A body's inputs
-and outputs are at fixed distances from one of the call's offsets: values that are equally far apart in all calls of the
-body share an offset.
+The driver runs the calls in order.  Three tables describe the calls.  The first has each call's body, and where its
+entries in the other tables begin.  The second has offsets of values in the array of intermediate values, the frame.
+The third has constants.  A body finds each input and output at an offset of the call plus a fixed distance.  Two values
+share an offset if their distance is the same in all calls of the body.
 """
 
 from __future__ import annotations
@@ -59,7 +59,7 @@ class Distances:
 
 
 def calls_driver(code: Writer, step: Control) -> str:
-    """Return the function that runs all calls on a frame."""
+    """Write the LLVM function that runs all outlined calls on a frame, the array of values; return its name."""
     rows: OutlinedCalls = step.bundle
     slots = _slots_of_calls(step)
     distances = [
@@ -130,7 +130,7 @@ def _table(name: str, kind: str, entries: Sequence[str]) -> str:
 
 
 def _bodies(code: Writer, rows: OutlinedCalls, distances: Sequence[Distances]) -> list[str]:
-    """Return the functions of bodies, several in a module."""
+    """Write an LLVM function for each body, several functions in a module, and return their names."""
     names: list[str] = []
     much = _MODULE_SIZE
     for k, body in enumerate(rows.bodies):

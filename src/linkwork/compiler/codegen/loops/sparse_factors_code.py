@@ -110,10 +110,10 @@ class _Factors(_Sparse):
                 self.put(self.get(self.address(self.scaled, f.let(f"sub i64 {e}, {start}"))), self.address(self.L, e))
 
     def _tables(self, changes: Sequence[Sequence[Change]], length: int) -> list[str]:
-        """Write tables of the changes of one length, and return their names.
+        """Write tables of the changes that subtract ``length`` adjacent elements of the factor L; return their names.
 
-        The first has the number of changes up to each column, and the others have offsets of factors, sources and
-        targets [bytes].
+        The first has the number of changes before each column's.  The others have offsets [bytes] of the factor, of the
+        first source and of the first target of each change.
         """
         every = [change for column in changes for change in column]
         columns = {
@@ -161,7 +161,7 @@ class _Solution(_Sparse):
             self._backward()
 
     def _tables(self, length: int) -> list[str]:
-        """Write tables of the chunks of one length, and return their names.
+        """Write tables of the chunks of ``length`` elements of L whose unknowns are adjacent; return their names.
 
         The first has the number of chunks before each column, and the others offsets of elements and unknowns [bytes].
         """
@@ -175,7 +175,10 @@ class _Solution(_Sparse):
         return [self.table(f"{name}{length}", column) for name, column in columns.items()]
 
     def _parts(self, length: int) -> list[tuple[int, int]]:
-        """Return the parts of a chunk that are processed together: the offset of each [bytes], and its lanes."""
+        """Return the parts of a chunk of ``length`` elements as pairs of an offset [bytes] and a number of lanes.
+
+        The elements of a part are processed together, in the lanes of a register.
+        """
         if self.f.lanes > 1 or length > self.lanes:
             return [(n * self.width, 1) for n in range(length)]
         return [(0, length)]
@@ -204,7 +207,10 @@ class _Solution(_Sparse):
             self.put(f.let(f"fsub {f.type} {scaled}, {f.let(f'fadd {f.type} {pairs[0]}, {pairs[1]}')}"), at)
 
     def _sums(self, k: str) -> list[str]:
-        """Emit the sums of the products of column k and unknowns: one for each position in a chunk."""
+        """Emit the sum of the products of column k of L and unknowns; return it as partial sums.
+
+        Each partial sum is over one position in the chunks of elements.
+        """
         f = self.f
         sums: list[str] = []
         for length, (ends, elements, unknowns) in self.chunks.items():

@@ -93,7 +93,10 @@ class VectorizedLoop:
             self._group(f, step, frame, begins, first, at, left if group == groups else self.lanes)
 
     def _further(self, f: Instructions, step: Control, spot: Slot, starts: Sequence[str], group: str) -> str:
-        """Return the address of an input's column at the first iteration of a group."""
+        """Return the address of an input's column at the first of the iterations that run together in lanes.
+
+        ``group`` is the name of the index of these iterations' group.
+        """
         size = self._distance(step, spot) * self.lanes
         start = starts[spot.column]
         return f.at(start, f.let(f"mul i64 {group}, {size}")) if size else start
@@ -116,7 +119,7 @@ class VectorizedLoop:
         self._leave(f, taken, target, loop.outputs, count)
 
     def _distance(self, step: Control, spot: Slot) -> int:
-        """Return the distance of an input from one iteration to the next [bytes]."""
+        """Return the distance [bytes] between the values of an input in adjacent iterations."""
         assert spot.area in (SLICE, TABLE)
         return self.real.bytes * (1 if spot.area == TABLE else step.columns[spot.column].stride)
 
@@ -164,7 +167,10 @@ class VectorizedLoop:
         f.store(kind, all_of_it, f.at(frame, slot * self.width), self.width)
 
     def _leave(self, f: Instructions, taken: Callable[[int], str], target: str, count: int, steps: int) -> None:
-        """Emit the writes of a group's results to their positions, iteration by iteration."""
+        """Emit the writes of the results of ``steps`` iterations to ``target``, ``count`` results for each iteration.
+
+        ``taken(j)`` returns result j as a vector with one iteration in each lane.
+        """
         lanes, size = self.lanes, self.real.bytes
         kind = self.real.vector(lanes)
         if count < lanes:

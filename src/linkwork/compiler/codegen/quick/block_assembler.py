@@ -248,7 +248,10 @@ class BlockAssembler:
 
 @cache
 def _simple_operations() -> dict[Operation, tuple[int, int]]:
-    """Return the kind and the operand of each operation that is a single instruction on its arguments."""
+    """Return, for each operation that is one machine instruction, its kind of record and the instruction's code.
+
+    The kinds are TWO, FUSE and COMPARE; for COMPARE the code is that of the predicate.
+    """
     result = {}
     for operation in (*BY_NAME.values(), FMA, FMS, FNMA):
         code = operation.lowering.code

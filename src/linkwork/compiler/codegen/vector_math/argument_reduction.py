@@ -113,7 +113,10 @@ def half_pi_parts(ends: tuple[int, ...]) -> list[float]:
 
 
 def each_lane(scalar: IrFunction, lanes: int, arguments: Mapping[str, str], results: Sequence[str]) -> IrFunction:
-    """Return a function of vectors that calls a function of scalars for each lane; types are of scalars."""
+    """Return an LLVM function of vectors that calls ``scalar``, a function of scalars, for each lane.
+
+    ``arguments`` has the LLVM type of each argument of ``scalar`` by name, and ``results`` the types of its results.
+    """
     if lanes == 1:
         return scalar
     kinds = [vector(kind, lanes) for kind in results]
