@@ -85,7 +85,7 @@ def _controls(reader: PlainReader, value: Value) -> tuple[tuple[str, float], ...
 
 
 def _by_name(reader: PlainReader, value: Value) -> tuple[tuple[str, tuple[float, ...]], ...]:
-    """Return pairs of a joint's name and its values, from an object with a number or a list for each joint."""
+    """Return pairs (name of a joint, tuple of its values), from an object with a number or a list for each joint."""
     if not reader.is_object(value, str(value.step)):
         return ()
     return tuple([(name, _number_or_list(reader, item)) for name, item in value.content.items()])
@@ -130,9 +130,9 @@ def actuator_entry(actuator: Actuator) -> dict[str, Any]:
 
 
 def _usual_coefficients(actuator: Actuator) -> dict[str, Any] | None:
-    """Return the kind of an actuator ("motor", "position" or "velocity") with its coefficients, as data of its entry.
+    """Return the entry of an actuator as kind "motor", "position" or "velocity", with the coefficients of that kind.
 
-    None for an actuator of several joints, or one that none of these kinds describes.
+    None if the actuator acts on several joints, or if none of the three kinds has its force law.
     """
     if len(actuator.joints) != 1:
         return None

@@ -1,7 +1,7 @@
-"""Constraints, force elements, points and directions as entries of files of data: reading and writing.
+"""Reading and writing of constraints, force elements, points and directions as entries of JSON and YAML files.
 
 A constraint's or force element's entry has a ``kind``, the name of its class in lower case with underscores, and the
-arguments of the class.  A joint that closes a loop has its ``type`` and the type's parameters instead.
+arguments of the class. A joint that closes a loop has its ``type`` and the type's parameters instead.
 """
 
 from __future__ import annotations
@@ -43,13 +43,19 @@ _LOOP_KEYS = ("name", "frame", "other", "limits", *RESISTING)
 
 
 class EntryReader:
-    """Reader of lists of entries; a `PlainReader` reads the values of each."""
+    """Reader of lists of constraints, loops, force elements, points and directions in a loops file or robot file.
+
+    A `PlainReader` reads the values of each entry.
+    """
 
     def __init__(self, reader: PlainReader) -> None:
         self.reader = reader
 
     def each(self, root: Value, key: str, read: Callable[[Value], Any]) -> tuple[Any, ...]:
-        """Return the entries of the list under a key, as ``read`` returns them, without those that have errors."""
+        """Return the results of ``read`` for the entries of the list ``root[key]``, without entries that have errors.
+
+        The result is empty if the key is missing.
+        """
         values = root.content.get(key)
         if values is None or values.content is None:
             return ()

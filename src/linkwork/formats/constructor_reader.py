@@ -73,9 +73,9 @@ class PlainReader:
         return result.content
 
     def kind(self, value: Value, known: Mapping[str, Any], code: str) -> Any:
-        """Return the entry of ``known`` that an object names under its key ``kind``; None after an error.
+        """Return ``known[name]`` for the name that the object has under its key ``kind``; None after an error.
 
-        The errors are KEY_MISSING, BAD_NAME, and ``code`` for a name that is not among ``known``.
+        The errors are KEY_MISSING, BAD_NAME, and ``code`` for a name that ``known`` does not contain.
         """
         word = self.text(value, "kind")
         result = known.get(word)
@@ -209,7 +209,7 @@ class PlainReader:
             return None
 
     def vector(self, value: Value) -> Vec3:
-        """Return the vector in a list of length three; the x axis after the error AXIS_ZERO, for a zero vector."""
+        """Return the vector in a list of three numbers. For a zero vector: the x axis, with the error AXIS_ZERO."""
         vector = Vec3.of(self.number_list(value, 3))
         if not any(vector) and not any(issue.where == self.where(value) for issue in self.findings.errors):
             self.error(value, "AXIS_ZERO", f"{value.step}: a direction must not be zero")
@@ -281,7 +281,7 @@ class PlainReader:
             return None
 
     def _one_of(self, value: Value, hints: tuple[Any, ...]) -> Any:
-        """Return a value as the first type of a union annotation that fits it."""
+        """Return a value, converted to the first type of a union annotation that accepts it."""
         if value.content is None and NoneType in hints:
             return None
         types_of_hints = {

@@ -41,7 +41,7 @@ __all__ = [
 
 
 def in_words(kind: type) -> str:
-    """Return the word for a class in files: ``PointOnLine`` is point_on_line, ``SphericalMRP`` is spherical_mrp."""
+    """Return the name of a class in data files: ``PointOnLine`` is point_on_line, ``SphericalMRP`` is spherical_mrp."""
     return re.sub(r"(?<=[a-z0-9])(?=[A-Z])", "_", kind.__name__).lower()
 
 
@@ -87,10 +87,7 @@ def _hints(annotated: Any) -> dict[str, Any]:
 
 @cache
 def is_plain(kind: type[Constraint]) -> bool:
-    """Return True if a file can state a constraint of this kind.
-
-    It needs no function of time or of other variables.
-    """
+    """Return True if files can contain constraints of this class: it takes neither time nor a required function."""
     return not kind.time_dependent and not any(
         argument.required and is_function(argument.hint) for argument in arguments(kind)
     )
@@ -130,9 +127,9 @@ def plain(value: Any, owner: str) -> Any:
 def constructor_arguments(
     item: Any, kind: type, owner: str, plain: Callable[[Any, str], Any] = plain
 ) -> dict[str, Any]:
-    """Return the constructor's arguments with which an object was created, as plain data; defaults are left out.
+    """Return the arguments with which ``item`` was constructed, as JSON data by name, without default values.
 
-    ``plain`` converts a value to plain data.  Raises TypeError, with ``owner``, for an argument that the object does
+    ``plain`` converts a value to plain data. Raises TypeError, with ``owner``, for an argument that the object does
     not store or a file cannot represent.
     """
     result = {}

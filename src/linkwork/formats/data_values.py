@@ -18,7 +18,10 @@ NUMBER = re.compile(r"-?(?:0|[1-9][0-9]*)(?:\.[0-9]+)?(?:[eE][+-]?[0-9]+)?")  # 
 
 
 class NumberList(list[float]):
-    """Numbers of a list that a document states on one line, with its text; `Value.items` gives them as values."""
+    """List of numbers that a document states on one line, with its source text.
+
+    It saves a `Value` object for each number; `Value.items` creates them.
+    """
 
     __slots__ = ("text",)
 
@@ -29,7 +32,8 @@ class NumberList(list[float]):
 class Value:
     """A value of a document: ``content`` is None, a bool, a float, a string, a list or a dict of values.
 
-    A list of numbers on one line may be a `NumberList`, of floats instead of values.
+    A list of numbers that is written on one line may be a `NumberList`, whose entries are floats instead of `Value`
+    objects.
     """
 
     content: Any
@@ -40,7 +44,7 @@ class Value:
 
     @property
     def items(self) -> list[Value]:
-        """The values of a list."""
+        """The entries of a list, each with its position in the file."""
         content = self.content
         if type(content) is not NumberList:
             return content  # type: ignore[no-any-return]
@@ -102,7 +106,10 @@ class Builder:
         return Value(content, line, column)
 
     def put(self, inside: Value, key: str | None, value: Value, line: int, column: int) -> None:
-        """Add a value to a list, or to a dict under a key."""
+        """Add ``value`` to ``inside``: at the end of a list, or under ``key`` of a dict.
+
+        The position is its place in the file.
+        """
         value.parent = inside
         if isinstance(inside.content, list):
             value.step = len(inside.content)
@@ -116,9 +123,9 @@ class Builder:
             self.findings.error(Issue("DUPLICATE_KEY", message, Location(self.file, line, column, value.path)))
 
     def set_float_list(self, inside: Value, text: str, depth: int) -> bool:
-        """Set the content of ``inside`` to the numbers of a list in a text; return False if one is not finite.
+        """Set the content of ``inside`` to the numbers in ``text``, such as "[1, 2]"; return False if any is infinite.
 
-        Four numbers count as one value in the limit of values, since they take as much memory.
+        In the limit on the number of values, four numbers count as one value, because they take as much memory.
         """
         zero = self.zero
         self.count += text.count(",") // 4
@@ -170,7 +177,7 @@ def fail(code: str, message: str, where: Location, hint: str | None = None) -> N
 
 
 def values_of(data: Any, file: str | None, findings: Findings, budget: Budget) -> Value:
-    """Return plain data, as from `json.loads`, as a tree of values without positions.
+    """Convert plain data, as from `json.loads`, to a tree of `Value` objects, which have no positions in a file.
 
     Raises ModelError: DATA_DEPTH, TOO_LARGE.
     """

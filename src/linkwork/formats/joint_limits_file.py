@@ -39,12 +39,12 @@ _ENDINGS = (".yaml", ".yml", ".json")
 
 
 def with_joint_limits(tree: Tree, document: str | bytes | os.PathLike[str], *, strict: bool = False) -> Tree:
-    """Return the tree with the limits of a file, which is a text, in YAML or JSON, or the path of a file.
+    """Return the tree with the joint limits of a document: its text in YAML or JSON, or the path of its file.
 
-    A string is a path if it is a single line without a brace that ends like the name of such a file.  Content without
-    effect is in the report: notes IGNORED, and warnings UNKNOWN_JOINT, UNKNOWN_KEY and UNSUPPORTED, which are errors if
-    ``strict``. Raises ModelError with all errors: WRONG_FORMAT, DATA_TYPE, NUMBER, MAGNITUDE, NEGATIVE, LIMIT_ORDER,
-    and those of YAML; ImportError for YAML without PyYAML; the system's errors for a path.
+    A string is a path if it is a single line without a brace that ends like the name of such a file. Content without
+    effect is in the report: notes IGNORED, and warnings UNKNOWN_JOINT, UNKNOWN_KEY and UNSUPPORTED, which are errors
+    if ``strict``. Raises ModelError with all errors: WRONG_FORMAT, DATA_TYPE, NUMBER, MAGNITUDE, NEGATIVE,
+    LIMIT_ORDER, and those of YAML; ImportError for YAML without PyYAML; the system's errors for a path.
     """
     findings, budget = Findings(strict=strict), LOOPS
     root, file = _root(document, findings, budget)
@@ -81,7 +81,7 @@ class _Reader(PlainReader):
         self.indices = {body.joint_name: k for k, body in enumerate(tree.bodies) if body.joint.nv}
 
     def read(self, root: Value) -> dict[int, Limits]:
-        """Return the new limits by the index of the body that the joint moves."""
+        """Return the new limits of joints. Keys are indices of bodies in the tree; the joint moves that body."""
         result: dict[int, Limits] = {}
         while isinstance(root.content, dict) and "joint_limits" not in root.content:
             key = next((key for key in _AROUND if key in root.content), None)
@@ -117,7 +117,7 @@ class _Reader(PlainReader):
         return result
 
     def _limits(self, value: Value, body: Body) -> Limits:
-        """Return the limits of a joint with those that its entry states."""
+        """Return the limits of a joint of the tree, with the values that the file states in place of the tree's."""
         for key, item in value.content.items():
             if key in _WITHOUT_EFFECT:
                 self._note(item, f"{quoted(key)} has no effect")
@@ -145,7 +145,10 @@ class _Reader(PlainReader):
         return replace(limits, lower=(lower,), upper=(upper,))
 
     def _bound(self, entry: Mapping[str, Value], quantity: str, key: str, no_bound: float) -> float | None:
-        """Return a bound of an entry; ``no_bound`` if it says that it has no limit, None without a statement."""
+        """Return the bound under ``key`` of a joint's entry; None if the entry does not state it.
+
+        The result is ``no_bound`` if the entry says that the ``quantity`` has no limit.
+        """
         has = entry.get(f"has_{quantity}_limits")
         if has is not None and self.converted(has, bool) is False:
             return no_bound

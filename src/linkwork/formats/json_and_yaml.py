@@ -94,7 +94,7 @@ class _Reader:
                 return root
 
     def begun(self, depth: int, line: int, column: int) -> Value:
-        """Return the value that begins at the current position, which is that line and column.
+        """Return the value that begins at the current position, given as line and column.
 
         Only the opening bracket of an object or a list is read, unless it is a list of numbers on one line.
         """

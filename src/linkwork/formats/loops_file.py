@@ -98,7 +98,10 @@ def _correct(content: Attachments) -> Attachments:
 
 
 def _file_content(path: str | os.PathLike[str], budget: Budget) -> Attachments:
-    """Return the content of a loops file, with its errors of values.  Raises the other errors of `read_loops`."""
+    """Return the content of a loops file; errors of values are in its findings.
+
+    Raises the other errors of `read_loops`.
+    """
     if not isinstance(path, (str, os.PathLike)):
         raise TypeError(f"loops: expected the path of a file, got {path!r}")
     text = path_text(path)
@@ -113,7 +116,10 @@ def _file_content(path: str | os.PathLike[str], budget: Budget) -> Attachments:
 
 
 def _content(text: Any, source: str | None, form: str, budget: Budget) -> Attachments:
-    """Return the content of a text, with its errors of values.  Raises ModelError for another document."""
+    """Return the content of a loops file from its text; errors of values are in its findings.
+
+    Raises ModelError if the document is not a loops file.
+    """
     if not isinstance(text, (str, bytes)):
         raise TypeError(f"loops: expected a string, got {text!r}")
     findings = Findings()
@@ -219,10 +225,7 @@ def _own_constraints(tree: Tree) -> list[Constraint]:
 
 
 def _is_added_frame(frame: Frame) -> bool:
-    """Return True if a user added the frame.
-
-    Links are not included: each has a joint or is a root.
-    """
+    """Return True if a user added the frame; False for links, which have a joint or are a root."""
     return frame.fixed_joint is None and frame.welded_to is not None
 
 

@@ -53,7 +53,7 @@ def read_moveit_scene(path: str | os.PathLike[str], findings: Findings, budget: 
 
 
 class _Reader:
-    """Reader of the lines and words of a file."""
+    """Reader of the lines and words of a ``.scene`` file."""
 
     def __init__(self, text: str, file: str, findings: Findings, budget: Budget) -> None:
         self.file, self.findings, self.budget = file, findings, budget
@@ -154,7 +154,10 @@ class _Reader:
         return hull
 
     def plane(self) -> tuple[HalfSpace, Pose]:
-        """Return the half-space below a plane a x + b y + c z + d = 0, opposite to its normal (a, b, c)."""
+        """Read a plane a x + b y + c z + d = 0, and return the half-space below it.
+
+        The normal (a, b, c) points out of the half-space.
+        """
         a, b, c, d = self.read_floats(4, "the coefficients of a plane")
         length = math.hypot(a, b, c)
         if not length > 0.0:
@@ -165,7 +168,7 @@ class _Reader:
         return HalfSpace(), Pose(_turned_to(normal), Vec3.of((-d / length * normal).tolist()))
 
     def subframes(self, name: str) -> None:
-        """Read the subframes of an object, which a scene does not have."""
+        """Skip the subframes of an object, and record their lines as ignored: linkwork's scenes have no subframes."""
         for _ in range(self.count("the number of subframes")):
             first = self.line + 1
             self.line_text("the name of a subframe")
@@ -177,7 +180,7 @@ class _Reader:
     # -- words and numbers
 
     def word(self, expected: str) -> str:
-        """Return the next word of the object."""
+        """Return the next word of the object; ``expected`` describes it in the error if there is none."""
         if self.next >= len(self.words):
             self.fail(self.line + 1, f"expected {expected}, and the object ends")
         word, self.line = self.words[self.next]
@@ -185,7 +188,7 @@ class _Reader:
         return word
 
     def line_text(self, expected: str) -> None:
-        """Skip the words of the next line."""
+        """Skip all words of the next line; ``expected`` describes it in the error if there is none."""
         self.word(expected)
         while self.next < len(self.words) and self.words[self.next][1] == self.line:
             self.next += 1
@@ -230,7 +233,7 @@ class _Reader:
 def warn_of_hollows(
     findings: Findings, where: Location, points: np.ndarray, triangles: np.ndarray, hull: Polytope, hint: str
 ) -> None:
-    """Warn of a mesh that fills less volume than the convex hull used as the obstacle."""
+    """Warn of a mesh that encloses less volume than its convex hull, which is used as the obstacle."""
     a, b, c = (points[triangles[:, k]] - np.array([*hull.center]) for k in range(3))
     share = abs(float((a * np.cross(b, c)).sum())) / 6.0 / float(hull.volume or 1.0)
     if share < 1.0 - _CONVEX:
@@ -243,7 +246,7 @@ def _box(*sizes: float) -> Box:
 
 
 def _turned_to(normal: np.ndarray) -> Rotation:
-    """Return a rotation whose z axis is a unit vector, and the identity for z itself."""
+    """Return a rotation that turns the z axis into the unit vector ``normal``; the identity if they are equal."""
     if normal.tolist() == [0.0, 0.0, 1.0]:
         return Rotation.identity()
     least = np.eye(3)[int(np.abs(normal).argmin())]
@@ -255,7 +258,7 @@ def _turned_to(normal: np.ndarray) -> Rotation:
 
 
 def moveit_scene_text(scene: Scene, name: str) -> str:
-    """Return a scene in the format with poses of objects.  Raises ValueError for shapes that it does not have."""
+    """Return a scene as text of the ``.scene`` format. Raises ValueError for shapes and names it cannot represent."""
     lines = [name]
     for obstacle in scene.obstacles:
         if "\n" in obstacle.name or obstacle.name != obstacle.name.strip():

@@ -58,7 +58,7 @@ class Format:
     extra: str = ""  # the extra of linkwork that installs the package
 
     def read(self, path: str | os.PathLike[str], **options: Any) -> Description | Tree:
-        """Read a file.  Raises ImportError where the format's package is not installed, ModelError for a bad file."""
+        """Read a robot file. Raises ImportError if the format's package is not installed, ModelError for a bad file."""
         if self.package and find_spec(self.package) is None:
             raise ImportError(
                 f'load: {self.title} needs the package {self.package}: pip install "linkwork[{self.extra}]"',
@@ -76,7 +76,7 @@ class Format:
 
     @property
     def module(self) -> str:
-        """Name of the module of the function, which is not imported."""
+        """Name of the module with the reading function; the module is not imported."""
         return self.reader.partition(":")[0] if isinstance(self.reader, str) else self.reader.__module__
 
     def __str__(self) -> str:
@@ -158,9 +158,9 @@ FOREIGN_ROOTS = {
 
 
 def format_named(name: str | Format) -> Format:
-    """Return the format with a name; a `Format` is returned unchanged.
+    """Return the format with this name; a `Format` is returned unchanged.
 
-    Raises UnknownNameError for an unknown name, and TypeError for anything that is neither.
+    Raises UnknownNameError for an unknown name, and TypeError for a value of another type.
     """
     if isinstance(name, Format):
         return name
@@ -208,13 +208,13 @@ def find_format(path: str | os.PathLike[str]) -> Format:
 
 
 def format_of_text(text: str) -> Format | None:
-    """Return the format of an XML text, by its root element, or None."""
+    """Return the format of an XML text, found from its root element; None if no format has this element."""
     root = _root_element(text[:_START].encode("utf-8", "replace"))
     return next((candidate for candidate in FORMATS if root in candidate.roots), None)
 
 
 def _root_element(start: bytes) -> str:
-    """Return the tag of an XML document's root element, without a prefix, from the document's first bytes.
+    """Return the tag of the root element, without namespace prefix, from the first bytes of an XML document.
 
     It is "" if there is none.
     """

@@ -83,7 +83,7 @@ def resource_paths(
 
 
 def tree_paths(tree: Tree, folders: FileSearch | None = None) -> FileSearch:
-    """Return a search for the files that a robot's file names: in ``folders``, and where `resource_paths` searches."""
+    """Return a search for the files that a robot's links name, in ``folders`` and the folders of `resource_paths`."""
     return resource_paths(tree.files, joined_searches(folders, tree.package_dirs), trusted=tree.trusted)
 
 
@@ -96,7 +96,7 @@ def path_of(search: FileSearch, name: str) -> str | None:
 
 
 def search_issue(error: FileSearchError, where: Location, code: str | None = None, hint: str | None = None) -> Issue:
-    """Return an error of a search as an issue.  ``code`` replaces FILE_MISSING."""
+    """Convert an error of a file search to an issue; its code is FILE_MISSING, or ``code`` if given."""
     remedy = error.hint or hint
     of_folders = error.code in ("FILE_MISSING", "PACKAGE_UNKNOWN", "PATH_ESCAPE")
     if of_folders and (remedy is None or remedy.startswith("there are ")):  # a list of whatever the folders contain
@@ -107,7 +107,7 @@ def search_issue(error: FileSearchError, where: Location, code: str | None = Non
 
 
 def with_missing_meshes(tree: Tree) -> Tree:
-    """Return the tree with a note (MESH_MISSING) about mesh files that are not found; none is opened."""
+    """Return the tree with a note MESH_MISSING in its report if mesh files are not found; no file is opened."""
     names: dict[str, str] = {}  # links by the names of their meshes
     for frame in tree.frames:
         for geometry in _geometries(frame, Mesh):
@@ -143,11 +143,11 @@ def with_missing_meshes(tree: Tree) -> Tree:
 
 
 def with_names_beside(tree: Tree, path: str | os.PathLike[str]) -> Tree:
-    """Return the tree with names of mesh and texture files as a robot file at ``path`` states them.
+    """Return the tree with file names of meshes and textures changed for a robot file that is written to ``path``.
 
-    A file that is found gets a name relative to the folder of ``path``, or its absolute path if there is none, as on
-    another drive of Windows.  Relative names that lead to the same file from there stay, and so do names of files that
-    are not found, and URIs that do not lead to another file.
+    A file that is found gets a name relative to the folder of ``path``, or its absolute path if there is no relative
+    one, as on another drive of Windows. Relative names that lead to the same file from that folder are unchanged. So
+    are names of missing files, and URIs that lead to the same file.
     """
     uris = {geometry.shape.uri for frame in tree.frames for geometry in _geometries(frame, Mesh)}
     uris |= {x.material.texture for frame in tree.frames for x in frame.visuals if x.material and x.material.texture}
@@ -180,7 +180,7 @@ def with_names_beside(tree: Tree, path: str | os.PathLike[str]) -> Tree:
 
 
 def _relative(file: str, folder: str) -> str:
-    """Return the name of a file relative to a real folder, with slashes; the absolute path on another drive."""
+    """Return the path of a file relative to a folder, with slashes; its absolute path if it is on another drive."""
     real = os.path.join(os.path.realpath(os.path.dirname(file)), os.path.basename(file))
     try:
         return os.path.relpath(real, folder).replace(os.sep, "/")
@@ -189,7 +189,7 @@ def _relative(file: str, folder: str) -> str:
 
 
 def _geometries(frame: Frame, kind: type) -> Iterator[Any]:
-    """Yield the visual and collision shapes of a kind on a frame, with their poses."""
+    """Yield the visual and collision shapes of a frame that are instances of ``kind``, with their poses."""
     return (x for x in (*frame.visuals, *frame.collisions) if isinstance(x.shape, kind))
 
 
@@ -203,10 +203,10 @@ def _folders_of(environment: Mapping[str, str]) -> Iterator[str]:
 
 
 def packages_around(folder: str) -> list[str]:
-    """Return the folders of the packages that contain a folder; without packages, its neighbouring asset folders.
+    """Return the folders of the packages that contain a folder; without packages, the asset folders beside it.
 
-    A home directory and the root of the file system are never packages, and assets in them are not beside.  A symbolic
-    link, which can lead anywhere, does not count as a folder of assets.
+    A home directory and the root of the file system are never packages, and their asset folders are not returned. A
+    symbolic link, which can lead anywhere, does not count as a folder of assets.
     """
     above = [folder]
     while (parent := os.path.dirname(above[-1])) != above[-1]:

@@ -35,7 +35,10 @@ _MULTI_KEYS = ("transforms", "velocities", "accelerations", "time_from_start")
 
 @dataclass(frozen=True, slots=True)
 class _JointSlice:
-    """A joint with its coordinates: ``kind`` is "angle" (one coordinate), "sine" (sine and cosine) or "pose"."""
+    """A joint of a trajectory message, with the slices of its coordinates in q and v.
+
+    ``kind`` is "angle" (one coordinate), "sine" (sine and cosine of an angle) or "pose" (floating or planar).
+    """
 
     name: str
     joint: JointType
@@ -55,7 +58,9 @@ class MessageStates:
 
 
 def _slices(tree: Tree, names: Sequence[str] | None = None) -> list[_JointSlice]:
-    """Return the joints of a robot, all or those of some names in their order.
+    """Return all joints of a robot, or those with the given names in that order, with their slices of q and v.
+
+    Raises TypeError for joints that no trajectory message can represent, UnknownNameError for unknown names.
 
     Raises TypeError with the names of joints that no message has, UnknownNameError for other names.
     """
@@ -96,10 +101,10 @@ def trajectory_message(
     ros_version: int = 2,
     names: Sequence[str] | None = None,
 ) -> dict[str, Any]:
-    """Return states at times t (n,) from the start [s] as a message, of all joints or of those with some ``names``.
+    """Convert states at times t (n,) [s] to a trajectory message, with all joints or those in ``names``.
 
-    ``message`` is one of `MESSAGES`, by default the first that has all joints.  Times are rounded to 1 ns, and must
-    then increase.  Raises TypeError for joints that the message does not have, ValueError for times.
+    ``message`` is one of `MESSAGES`, by default the first that can represent all joints. Times are rounded to 1 ns,
+    and must then increase. Raises TypeError for joints that the message does not have, ValueError for times.
     """
     joints = _slices(tree, names)
     several = [joint for joint in joints if joint.kind == "pose"]
@@ -184,18 +189,21 @@ def _xyz(vector: Vec3) -> dict[str, float]:
 
 
 def is_message(root: Value) -> bool:
-    """Return True if a document looks like one of the messages, or like one inside of "trajectory"."""
+    """Return True if a document has the keys of a trajectory message, at its top level or under "trajectory"."""
     keys = {"joint_names", "points", "joint_trajectory", "multi_dof_joint_trajectory", "trajectory"}
     return isinstance(root.content, dict) and bool(keys & {*root.content})
 
 
 def read_message(root: Value, tree: Tree, file: str | None) -> MessageStates:
-    """Return the states of a message for a robot.  Raises ModelError with all errors, TypeError for joint types."""
+    """Return the states in a trajectory message as q, v and accelerations of a robot.
+
+    Raises ModelError with all errors, TypeError for joint types that messages cannot represent.
+    """
     return _MessageReader(file, Findings(), tree).read(root)
 
 
 class _MessageReader(PlainReader):
-    """Reader of the values of a message."""
+    """Reader of the values of a trajectory message."""
 
     def __init__(self, file: str | None, findings: Findings, tree: Tree) -> None:
         super().__init__(file, findings)
@@ -227,7 +235,10 @@ class _MessageReader(PlainReader):
         raise ModelError(Issue("MESSAGE", message, self.where(value)))
 
     def _part(self, value: Value, name: str, multi: bool) -> tuple[list[float], dict[str, bool]] | None:
-        """Return the times of a part of a message, and which rates it has; None for a part without joints."""
+        """Return the times of one part of a message, and a dict that tells which time derivatives the part has.
+
+        The parts are joint_trajectory and multi_dof_joint_trajectory (``multi``). None for a part without joints.
+        """
         if not self.is_object(value, name):
             return None
         names, points = self.required(value, "joint_names"), self.required(value, "points")
@@ -289,7 +300,7 @@ class _MessageReader(PlainReader):
                 yield joint
 
     def _seconds(self, value: Value) -> float:
-        """Return a duration of ROS 1 or 2, or a number of seconds [s]."""
+        """Return a duration [s], stated as a ROS 1 or ROS 2 duration or as a number of seconds."""
         if isinstance(value.content, float):
             return value.content
         if not self.is_object(value, "time_from_start"):
@@ -305,7 +316,10 @@ class _MessageReader(PlainReader):
         return 0.0
 
     def _row(self, point: Value, key: str, joints: list[_JointSlice], poses: bool, multi: bool) -> list[Any] | None:
-        """Return the values of a point under a key, one for each joint; None for a missing or empty list."""
+        """Return the values under ``key`` of a trajectory point, one for each joint.
+
+        None if the list is missing or empty.
+        """
         value = point.content.get(key)
         if value is None or value.content is None or value.content == []:
             return None

@@ -59,7 +59,7 @@ _MAX_DISTANCE = 1e20  # [m] of a margin
 
 @dataclass(frozen=True, slots=True)
 class SceneEntry:
-    """An obstacle of a file: a shape at a pose in the world, or in the frame of a robot that it is attached to."""
+    """An obstacle of a scene file: a shape at a pose in the world, or in the robot frame that carries it."""
 
     name: str
     shape: Shape
@@ -72,7 +72,7 @@ class SceneEntry:
 
 @dataclass(frozen=True, slots=True)
 class SceneContent:
-    """Content of a scene file."""
+    """Content of a scene file: obstacles, objects attached to robot frames, pairs that may touch, and margins."""
 
     obstacles: tuple[Obstacle, ...]
     attached: tuple[SceneEntry, ...] = ()
@@ -82,7 +82,7 @@ class SceneContent:
     issues: tuple[Issue, ...] = ()
 
     def scene(self) -> Scene:
-        """Return the obstacles in the world."""
+        """Return the obstacles that are fixed in the world as a scene."""
         return Scene(self.obstacles)
 
 
@@ -123,7 +123,7 @@ def scene_of_text(text: str) -> Scene:
 
 
 def scene_of_data(document: Any) -> Scene:
-    """Return the scene of a document as dicts, lists, strings and numbers.  Raises ModelError."""
+    """Return the scene of a document that is given as dicts, lists, strings and numbers. Raises ModelError."""
     findings = Findings()
     return _scene_alone(values_of(_as_json(document), None, findings, SCENE), findings)
 
@@ -139,7 +139,7 @@ def _scene_alone(root: Value, findings: Findings) -> Scene:
 
 
 def _as_json(data: Any) -> Any:
-    """Return mappings as dicts, and sequences and arrays as lists; numbers as Python's."""
+    """Convert mappings to dicts, sequences and arrays to lists, and NumPy's numbers to Python's."""
     if isinstance(data, Mapping):
         return {key: _as_json(item) for key, item in data.items()}
     if isinstance(data, (list, tuple, np.ndarray)):
@@ -148,7 +148,7 @@ def _as_json(data: Any) -> Any:
 
 
 class _SceneReader(PlainReader):
-    """Reader of the values of a scene file, in the file's units."""
+    """Reader of the values of a scene file; it converts them from the file's units to SI units."""
 
     def __init__(self, file: str | None, findings: Findings, package_dirs: Folders | None, trusted: bool) -> None:
         super().__init__(file, findings)
@@ -156,7 +156,7 @@ class _SceneReader(PlainReader):
         self.length = self.angle = (1.0, 1.0)
 
     def read(self, root: Value) -> SceneContent:
-        """Return the content of a document.  Errors are among the findings."""
+        """Return the content of a scene document; its findings include errors."""
         content = root.content
         if not isinstance(content, dict) or not {"obstacles", "version"} & {*content}:
             got = root.kind if not isinstance(content, dict) else f"the keys {', '.join([*content][:5])}"
@@ -258,7 +258,7 @@ class _SceneReader(PlainReader):
             return None
 
     def _mesh(self, value: Value) -> Shape | None:
-        """Return the convex hull of a mesh file, or the convex components of it."""
+        """Return the convex hull of a mesh file, or the convex components of the mesh."""
         errors, content = len(self.findings.errors), value.content
         self.known(value, MESH_KEYS)
         name = self.text(value, "file")
@@ -343,7 +343,7 @@ class _SceneReader(PlainReader):
 
 
 def _content(entries: Sequence[SceneEntry], findings: Findings) -> SceneContent:
-    """Return the obstacles and the attached objects of entries; errors are among the findings."""
+    """Return the obstacles and the attached objects of ``entries``; errors are recorded in ``findings``."""
     result: dict[str, Obstacle] = {}
     attached = tuple(entry for entry in entries if entry.frame is not None)
     taken = repeated([entry.name for entry in entries])
@@ -363,7 +363,10 @@ def _content(entries: Sequence[SceneEntry], findings: Findings) -> SceneContent:
 
 
 def _in_unit(value: Any, unit: tuple[float, float]) -> Any:
-    """Return a number, a pose or a shape in SI units: all numbers of a shape's constructor are lengths."""
+    """Convert a number, a pose or a shape to SI units.
+
+    ``unit`` is the factor for lengths, and that for angles. All numbers of a shape's constructor are lengths.
+    """
     match value:
         case Shape():
             names = [item.name for item in fields(cast(Any, value)) if item.init]

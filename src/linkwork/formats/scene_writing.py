@@ -27,9 +27,9 @@ def save_scene(
     touching: Iterable[tuple[str, str]] = (),
     margin: float | Mapping[Any, float] = 0.0,
 ) -> None:
-    """Write a scene, objects on frames of a robot, pairs that may touch and margins to a file.
+    """Write a scene to a file, with objects attached to robot frames, pairs of links that may touch, and margins.
 
-    The name ends in .json, .yaml, .yml or .scene.  Raises ValueError for another name, and for content that MoveIt's
+    The name ends in .json, .yaml, .yml or .scene. Raises ValueError for another name, and for content that MoveIt's
     text format does not have.
     """
     target, ending = Path(path), Path(path).suffix.lower()

@@ -1,7 +1,7 @@
-"""Joints in terms of the few types that other formats have: chains of simple joints, and joints without a rotor's pose.
+"""Joints in terms of the few types of other formats: chains of simple joints, and joints without a rotor's pose.
 
 A joint of several coordinates becomes a chain of joints with one coordinate each, connected by links without mass, if
-its q and v are those of the chain in order.  The motion, the mass matrix and all forces are the same.
+its q and v are those of the chain in order. The motion, the mass matrix and all forces are the same.
 """
 
 from __future__ import annotations
@@ -68,7 +68,9 @@ _AXES = {"x": Vec3(1.0, 0.0, 0.0), "y": Vec3(0.0, 1.0, 0.0), "z": Vec3(0.0, 0.0,
 
 
 def chain_of(joint: JointType, kinds: Collection[type[JointType]]) -> Chain | None:
-    """Return a joint as a chain of joints of the listed kinds with the same q and v; None if there is no such chain.
+    """Return an equivalent chain of joints of the listed ``kinds`` with the same q and v; None if there is none.
+
+    A helical joint becomes a revolute joint and a prismatic joint that follows its angle.
 
     A helical joint is a revolute and a prismatic one, which follows it.
     """
@@ -119,16 +121,16 @@ def unreversed(joint: JointType) -> JointType:
 
 
 def has_part(tree: Tree, kind: type[JointType], kinds: Collection[type[JointType]]) -> bool:
-    """Return True if a joint of a tree has a joint of this kind in its chain."""
+    """Return True if the chain of ``kinds`` that represents a joint of the tree contains a joint of type ``kind``."""
     return any(isinstance(part, kind) for body in tree.bodies for _, part in chain_of(body.joint, kinds) or ())
 
 
 def split_joint(
     described: DescribedTree, joint: JointDescription, chain: Chain
 ) -> tuple[list[LinkDescription], list[JointDescription]]:
-    """Return the massless links and the joints of a chain that replaces a joint.
+    """Return the massless links and the joints of the chain that replaces a joint.
 
-    The first joint keeps the name.  Fixed joints in the chain become part of the poses.
+    The first joint keeps the name. Fixed joints in the chain become part of the poses.
     """
     moving, rotor = _without_fixed(chain)
     rotor = compose(rotor, joint.rotor)
@@ -170,7 +172,9 @@ IMMOBILE = "its ends are on links that fixed joints connect, where it has no eff
 
 
 def immobile(tree: Tree) -> list[Constraint | ForceElement | Actuator]:
-    """Return the content between two frames on links that fixed joints connect.
+    """Return loops, welds, force elements and actuators between two frames that cannot move relative to each other.
+
+    Fixed joints connect the links of these frames.
 
     These are loops, welds, balls, force elements, and actuators on a frame relative to another.
     """
@@ -192,7 +196,10 @@ def immobile(tree: Tree) -> list[Constraint | ForceElement | Actuator]:
 
 
 def own_ends(loop: LoopJoint) -> set[str]:
-    """Return the ends of a loop "pin" that readers add themselves: "pin_F" on its first link, "pin_M" on its second."""
+    """Return the names of the frames that readers add for a loop "pin".
+
+    They are "pin_F" on its first link and "pin_M" on its second.
+    """
     return {loop.relative_to} & {f"{loop.name}_F"} | {loop.frame} & {f"{loop.name}_M"}
 
 
@@ -203,7 +210,10 @@ def with_parts_of_joints(tree: Tree, parts: Mapping[str, Sequence[tuple[str, int
     """
 
     def split(values: ByJoint, column: int) -> ByJoint:
-        """Return the values of joints as values of their parts; ``column`` is 0 for nq of them and 1 for nv."""
+        """Return ``values`` (joint, numbers) divided among the joints that replace each joint.
+
+        ``column`` is 0 for values of q and 1 for values of v.
+        """
         result = []
         for name, vector in values:
             start = 0
@@ -222,7 +232,10 @@ def with_parts_of_joints(tree: Tree, parts: Mapping[str, Sequence[tuple[str, int
 
 
 def _without_fixed(chain: Chain) -> tuple[Chain, Pose]:
-    """Return the moving joints of a chain, or one fixed joint, and the pose of the chain's end in the last one's M."""
+    """Return the moving joints of a chain, or one fixed joint if none moves, with a pose.
+
+    The pose is that of the chain's end in the child frame M of the last joint.
+    """
     result: list[tuple[Pose, JointType]] = []
     X = Pose.identity()
     for placement, part in chain:
@@ -243,9 +256,12 @@ def _part_of_drive(drive: Drive, q: slice, v: slice) -> Drive:
 
 
 def with_quaternions(tree: Tree, kind: type[JointType], log: WritingLog) -> Tree:
-    """Return a tree whose ball or floating joints, by ``kind``, have a quaternion with its scalar first in q.
+    """Return a tree whose ball or floating joints (``kind``) have unit quaternions, scalar first, in q.
 
-    Joints with modified Rodrigues parameters or with the scalar last are replaced; their v is the same.  The log names
+    It replaces joints with modified Rodrigues parameters or with the scalar last; their v is unchanged. The log names
+    these joints.
+
+    Joints with modified Rodrigues parameters or with the scalar last are replaced; their v is the same. The log names
     them.
     """
     bodies: list[Body] = []
@@ -283,7 +299,7 @@ def _by_part(
     values: Sequence[float],
     convert: Callable[[JointType, JointType, Sequence[float]], Sequence[float]],
 ) -> tuple[float, ...]:
-    """Return values of q of a joint, converted for those parts that are written with another form of q."""
+    """Return q of a joint, converted for those parts that the file represents by other coordinates."""
     if joint == joint_of_values:
         return tuple(values)
     if not joint.parts:
@@ -305,7 +321,7 @@ def _count(bounds: Sequence[float]) -> int:
 
 
 def with_standard_axes(joint: JointDescription) -> JointDescription:
-    """Return a planar joint as one in the plane of x and y, with other frames F and M; other joints unchanged."""
+    """Return a planar joint with other frames F and M, so that it moves in the x-y plane; other joints unchanged."""
     planar = joint.joint
     if not isinstance(planar, Planar) or planar == Planar.across(planar.normal):
         return joint
@@ -317,7 +333,10 @@ def with_standard_axes(joint: JointDescription) -> JointDescription:
 def without_rotor(
     described: DescribedTree, joint: JointDescription
 ) -> tuple[list[LinkDescription], list[JointDescription]]:
-    """Return a joint whose child link is at its frame M, with the link and the fixed joint that this may need.
+    """Return a joint whose child link coincides with its frame M, with an extra link and fixed joint if necessary.
+
+    The pose of the child link in M (the rotor) moves to the parent's side if it commutes with the motion of the joint,
+    up to a rotation of the axis.
 
     A rotor's pose that commutes with the joint's motion, up to a rotation of the axis, moves to the other side of the
     joint.

@@ -1,8 +1,8 @@
-"""SRDF reader: pairs of links, named configurations and rotors.
+"""SRDF reader: collision pairs that are disabled or enabled, named configurations, and inertias of rotors.
 
-Sources: http://wiki.ros.org/srdf; <disable_default_collisions> as in MoveIt's AllowedCollisionMatrix; <rotor_params> as
-in Pinocchio's loadRotorParameters.  The report of the robot notes what is ignored: groups, end effectors, virtual and
-passive joints.  Unknown content, links and joints are ignored with a warning, as MoveIt does.
+Sources: http://wiki.ros.org/srdf; <disable_default_collisions> as in MoveIt's AllowedCollisionMatrix; <rotor_params>
+as in Pinocchio's loadRotorParameters. The report of the robot notes what is ignored: groups, end effectors, virtual
+and passive joints. Unknown content, links and joints are ignored with a warning, as MoveIt does.
 """
 
 from __future__ import annotations
@@ -88,7 +88,9 @@ def parse_srdf(
     strict: bool = False,
     budget: Budget | None = None,
 ) -> Tree:
-    """Return the tree with the collision pairs that an SRDF disables, or enables although a joint connects them.
+    """Return the tree with the collision pairs, named configurations and rotors that an SRDF states.
+
+    The SRDF disables pairs of links, or enables pairs that a joint connects.
 
     Earlier settings of pairs are replaced. Links without collision shapes are in no pair. A link in
     <disable_default_collisions> collides with no link except those that <enable_collisions> names with it. A pair may
@@ -96,9 +98,9 @@ def parse_srdf(
 
     A <group_state> becomes a named configuration. It has the state's name, or "group/name" if several groups have a
     state of this name, and replaces a named configuration of the tree that has the same name. Values are in the order
-    of MoveIt and Pinocchio: x y z qx qy qz qw of a floating joint, qx qy qz qw of a spherical joint, x y angle (or
-    x y cos sin) of a planar joint. Values of a virtual joint, or of an unknown joint with seven values, are those of
-    the moving base.
+    of MoveIt and Pinocchio: x y z qx qy qz qw of a floating joint, qx qy qz qw of a spherical joint, x y angle (or x y
+    cos sin) of a planar joint. Values of a virtual joint, or of an unknown joint with seven values, are those of the
+    moving base.
 
     Joints in <rotor_params> get the gear ratio N, and the armature N² I of the rotor's inertia I, which Pinocchio's
     attribute ``mass`` states [kg·m², kg].
@@ -275,7 +277,7 @@ def _rotors(log: Unused, root: Element, tree: Tree) -> dict[int, tuple[float, fl
 def _stated_body(
     log: Unused, element: Element, joint: str, tree: Tree, virtual: Mapping[str | None, Element]
 ) -> Body | None:
-    """Return the body that an element moves by the joint that it names; None, with a finding, if there is none.
+    """Return the body that the named joint moves; None, with a finding, if there is none.
 
     Names of virtual joints, and unknown names with seven values, denote the moving base.
     """
@@ -309,7 +311,7 @@ def _stated_body(
 
 
 def _stated(reader: Reader, element: Element, body: Body) -> tuple[float, ...] | None:
-    """Return the configuration that an element states for a body's joint; None after an error."""
+    """Return the configuration q that an element states for a body's joint; None after an error."""
     joint = body.joint
     size = len(element.attributes.get("value", "").split())
     counts_angles = joint.nv == 1

@@ -24,10 +24,10 @@ _GROUP = "all"  # name of the group of all joints
 def srdf_text(tree: Tree, *, strict: bool = False) -> tuple[str, Report]:
     """Return the SRDF of a tree, and the report of content of its named configurations that SRDF cannot represent.
 
-    The SRDF lists the disabled and enabled pairs of links, those that a joint connects among them, and the named
+    The SRDF lists the disabled and enabled pairs of links, also pairs that a joint connects, and the named
     configurations as states of the group "all" of all joints, if there are any.
 
-    Raises ValueError if more than `MAX_PAIRS` pairs never move: all pairs of links that are welded together.  Raises
+    Raises ValueError if more than `MAX_PAIRS` pairs never move: all pairs of links that are welded together. Raises
     ModelError for losses with ``strict``.
     """
     root = Node("robot", {"name": tree.name})
@@ -42,7 +42,7 @@ def srdf_text(tree: Tree, *, strict: bool = False) -> tuple[str, Report]:
 
 
 def _unmoving(tree: Tree) -> list[DisabledPair]:
-    """Return the pairs of links that never move relative to each other, and that the robot does not set itself."""
+    """Return the pairs of links that never move relative to each other, without pairs that the robot sets itself."""
     stated = {frozenset((pair.a, pair.b)) for pair in tree.disabled_collisions}
     stated |= {frozenset(pair) for pair in tree.enabled_collisions}
     result: list[DisabledPair] = []
@@ -79,7 +79,7 @@ def _add_states(root: Node, tree: Tree, log: WritingLog) -> None:
 
 
 def _stated(body: Body, q: Sequence[float]) -> Sequence[float]:
-    """Return the values of a joint in a state: see `linkwork.formats.srdf.parse_srdf`."""
+    """Return q of a joint in the order of SRDF, which `linkwork.formats.srdf.parse_srdf` describes."""
     joint = body.joint
     if joint.nv == 1:
         return [*map(float, body.call_joint("difference", body.call_joint("zero"), q))]

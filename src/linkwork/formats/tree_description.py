@@ -1,7 +1,7 @@
-"""Description of a tree by links and joints, as files of other formats state them: the reverse of `build_tree`.
+"""Conversion of a tree to links and joints as robot files state them: the reverse of `build_tree`.
 
-A tree stores the poses of joints and links relative to bodies; a file states them relative to links.  Frames that are
-not links become links with fixed joints, since few formats have frames.  The order of the joints is such that a reader
+A tree stores the poses of joints and links relative to bodies; a file states them relative to links. Frames that are
+not links become links with fixed joints, since few formats have frames. The order of the joints is such that a reader
 which visits children in the order of the file finds the order of the robot's q, if there is such an order.
 """
 
@@ -42,7 +42,10 @@ class DescribedTree:
     body_links: tuple[str, ...]  # links at the frames of the bodies, in order
 
     def carrier(self, tree: Tree, name: str) -> tuple[str, Pose] | None:
-        """Return the link that carries a frame, and the frame's pose on it; None on the world without a link."""
+        """Return the link that a frame is fixed to, and its pose on the link.
+
+        None for a frame of the world, if the world has no link.
+        """
         frame, known = tree.frame(name), {link.name for link in self.links}
         on_body = [candidate for candidate in tree.frames if candidate.body == frame.body and candidate.name in known]
         preferred = [
@@ -57,7 +60,7 @@ class DescribedTree:
 
 
 def describe(tree: Tree, without: Collection[str] = ()) -> DescribedTree:
-    """Return a tree as links and joints; ``without`` names frames that are left out."""
+    """Convert a tree to links and joints; ``without`` names frames that are left out."""
     return _Describer(tree, without).describe()
 
 
@@ -108,7 +111,7 @@ class _Describer:
         )
 
     def _add_own_frames(self) -> None:
-        """Find the frame of each body itself, and add a link where there is none."""
+        """Find a frame that coincides with each body, and add a link for a body that has none."""
         for frame in self.frames:
             if frame.body != WORLD and frame.name == self.tree.bodies[frame.body].name and frame.placement.is_identity:
                 self.body_frames[frame.body] = frame
@@ -122,7 +125,7 @@ class _Describer:
                 self.added.append(name)
 
     def _floating_base(self) -> Body | None:
-        """Return the body of a floating base: only its joint connects the robot to the world."""
+        """Return the body of the floating base, if its joint alone connects the robot to the world; else None."""
         roots = [body for body in self.tree.bodies if body.parent == WORLD]
         if len(roots) != 1 or any(frame.body == WORLD for frame in self.frames):
             return None
@@ -133,7 +136,10 @@ class _Describer:
         return body if plain and is_free else None
 
     def _root(self, base: Body | None) -> str:
-        """Return the name of the root link; a link of the world is added if no link coincides with it."""
+        """Return the name of the root link.
+
+        It is the link of the floating base, or a link at the origin of the world, which is added if there is none.
+        """
         if base is not None:
             return self.body_frames[self.tree.bodies.index(base)].name
         grounded = [frame for frame in self.frames if frame.body == WORLD]
@@ -147,7 +153,7 @@ class _Describer:
         return WORLD_LINK
 
     def _welds(self, root: str) -> list[JointDescription]:
-        """Return the fixed joints that connect links to links of the same body, or to the root."""
+        """Return the fixed joints that connect links of the same body, or links of the world with the root."""
         result = []
         at = {frame.name: frame for frame in self.frames}
         for frame in self.frames:
@@ -197,7 +203,9 @@ class _Describer:
         return result
 
     def _in_order(self, joints: list[JointDescription], root: str) -> list[JointDescription]:
-        """Return the joints from the root outwards.
+        """Return the joints ordered from the root outwards.
+
+        Children of a link are in the order of the first joint in q among all joints of their subtree.
 
         Children of a link are in the order of their first joints in q, where each child's joints include all joints
         that it carries.

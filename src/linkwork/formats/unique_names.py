@@ -8,7 +8,10 @@ __all__ = ["Names"]
 
 
 class Names:
-    """Names in use, and new ones that differ from them: numbered in written files, with underscores in read robots."""
+    """Names in use, and functions that make a new name unique.
+
+    Written files number repeated names; robots that are read get underscores.
+    """
 
     def __init__(self, taken: Iterable[str] = ()) -> None:
         self.taken = {*taken}

@@ -20,7 +20,7 @@ __all__ = ["Kind", "Unused", "kind", "walk"]
 
 @dataclass(frozen=True)
 class Kind:
-    """A kind of element, by the attributes and children that are read, and those that are known but not read."""
+    """Kind of element: attributes and children that are read, and known ones that are not read."""
 
     attributes: frozenset[str] = frozenset()  # names, and "text()" for an element with text
     once: dict[str, str] = field(default_factory=dict)  # children that may occur once: tag -> kind
@@ -30,7 +30,7 @@ class Kind:
 
 
 def kind(attributes: str = "", once: str = "", many: str = "", ignored: str = "", unsupported: str = "") -> Kind:
-    """Create a kind from names that are separated by spaces."""
+    """Create a kind of element from names of attributes and children, separated by spaces."""
     return Kind(
         frozenset(attributes.split()),
         {tag: tag for tag in once.split()},
@@ -71,7 +71,7 @@ class Unused:
         self.omissions[kind].count += 1
 
     def add_foreign(self, kind: Kind, name: str, item: str, element: Element, message: str) -> None:
-        """Record an attribute ("@name") or a child that is not read in an element of this kind."""
+        """Record an attribute ("@name") or a child that the reader does not use, found in an element of ``kind``."""
         if item in kind.unsupported:
             self.add((name, item), element, "UNSUPPORTED", f"{message} is not supported yet and")
         elif ":" in item or item in kind.ignored:
@@ -113,10 +113,10 @@ def walk(
     check_element: Callable[[Element, str], None],
     check_foreign: Callable[[Element, str], None],
 ) -> None:
-    """Check an element and all elements in it that the schema has; ``name`` is the kind of the root.
+    """Check an element and its descendants against ``schema``; ``name`` is the kind of the root.
 
     ``check_element`` is called with each element that the schema has, and ``check_foreign`` with each child that it
-    does not have; both get the kind of the element or of the child's parent.  Records text where none is read, and the
+    does not have; both get the kind of the element or of the child's parent. Records text where none is read, and the
     error DUPLICATE_ELEMENT.
     """
     stack = [(root, name)]

@@ -1,4 +1,4 @@
-"""Parts of several writers: numbers, the list of losses, shapes in terms of fewer shapes, and hulls as mesh files.
+"""Functions shared by the writers: numbers, the list of losses, decomposition of shapes, and hulls as mesh files.
 
 Numbers have the fewest digits from which a reader computes exactly the same values.
 """
@@ -45,9 +45,11 @@ _NEAR = 1e-9  # distance of moments from a bound, relative to the largest one
 
 
 class WritingLog:
-    """List of content that a format cannot represent (NOT_WRITTEN) or represents differently (WRITTEN_AS).
+    """List of content that a format cannot represent (NOT_WRITTEN), or represents in another form (WRITTEN_AS).
 
-    Elements with the same message are one entry.  With ``strict`` every loss is an error.
+    Elements with the same message share an entry. With ``strict`` every loss is an error.
+
+    Elements with the same message are one entry. With ``strict`` every loss is an error.
     """
 
     def __init__(self, tree: Tree, format: str, strict: bool) -> None:
@@ -65,12 +67,12 @@ class WritingLog:
         self._changed.setdefault((message, hint), []).append(element)
 
     def refuse(self, element: str, message: str) -> None:
-        """Record content without which the file would describe another mechanism: an error."""
+        """Record as an error content without which the file would describe another mechanism."""
         hint = "robot.save(path) writes everything to linkwork's own format"
         self._findings.error(self._issue("NOT_WRITTEN", message, [element], hint))
 
     def raise_refusals(self) -> None:
-        """Raise ModelError if content was refused."""
+        """Raise ModelError if `refuse` was called."""
         self._findings.raise_errors()
 
     def report(self) -> Report:
@@ -90,7 +92,7 @@ class WritingLog:
 
 
 def warn_of_collision_losses(caller: str, report: Report) -> None:
-    """Issue a `ModelWarning` if a written file has lost what decides collisions: shapes, friction or pairs of links."""
+    """Issue a `ModelWarning` if a file was written without shapes, friction or pairs that affect collisions."""
     lost = [issue for issue in report.warnings if issue.code == "NOT_WRITTEN"]
     decisive = [issue for issue in lost if _DECIDES_COLLISIONS.search(issue.where.element or "")]
     warn_of_repairs(caller, decisive, "the returned report")
@@ -99,7 +101,7 @@ def warn_of_collision_losses(caller: str, report: Report) -> None:
 def report_attachments(log: WritingLog, tree: Tree, written: Collection[str] = ()) -> None:
     """Record the points, constraints and other parts of a tree that a format has no element for.
 
-    ``written`` names the kinds that are in the file or in one beside it, and constraints by their names.
+    ``written`` names the kinds of content that this file or a loops file has, and names of written constraints.
     """
     beside = "loops= writes a file for it beside this one" if log.format == "URDF" else None
     kinds: dict[str, Sequence[Any]] = {
@@ -121,7 +123,7 @@ def report_attachments(log: WritingLog, tree: Tree, written: Collection[str] = (
 
 
 def simple_geometries(log: WritingLog, element: str, geometries: Sequence[Geometry]) -> Iterator[Geometry]:
-    """Yield shapes on a link, with the components of compounds as shapes of their own."""
+    """Yield shapes on a link; the components of a compound are yielded as separate shapes."""
     for geometry in geometries:
         if not is_own(geometry.shape):
             report_shape(log, element, geometry)
@@ -136,7 +138,7 @@ def simple_geometries(log: WritingLog, element: str, geometries: Sequence[Geomet
 
 
 class MeshFolder:
-    """Folder of mesh files for shapes that a format does not have, beside the robot's file."""
+    """Folder beside the robot's file with mesh files, for shapes that the format cannot represent."""
 
     def __init__(self, folder: str | os.PathLike[str], file: str | os.PathLike[str]) -> None:
         self.folder = os.path.realpath(folder)
@@ -146,7 +148,7 @@ class MeshFolder:
         self._known: dict[Polytope, str] = {}
 
     def add(self, link: str, shape: Polytope) -> str:
-        """Return the name of the file for a shape, relative to the robot's file."""
+        """Add the mesh file of a shape; return its name relative to the robot's file."""
         if shape not in self._known:
             path = os.path.join(self.folder, f"{self._names.new(letters(link) or 'link')}.obj")
             self.texts[path] = _obj_text(shape)
@@ -161,7 +163,7 @@ class MeshFolder:
 
 
 def report_mesh_names(log: WritingLog, tree: Tree, path: str | os.PathLike[str] | None) -> None:
-    """Record mesh files that a reader of the written file does not find: missing ones, and those in other folders."""
+    """Record mesh files that a reader of the written file will not find: missing files, and files in other folders."""
     shapes = [shape.shape for frame in tree.frames for shape in (*frame.visuals, *frame.collisions)]
     names = [*dict.fromkeys(shape.uri for shape in shapes if isinstance(shape, Mesh) and "://" not in shape.uri)]
     if path is None or tree.source is None or not names:
@@ -182,9 +184,9 @@ def report_mesh_names(log: WritingLog, tree: Tree, path: str | os.PathLike[str] 
 
 
 def is_own(content: object) -> bool:
-    """Return True if the class of a joint, constraint, force element or shape is linkwork's own.
+    """Return True if linkwork itself defines the class of a joint, constraint, force element or shape.
 
-    A user's class that is derived from a class of linkwork may behave differently.
+    A class that a user derives from linkwork's may behave differently.
     """
     return type(content).__module__.partition(".")[0] == "linkwork"
 
@@ -192,8 +194,7 @@ def is_own(content: object) -> bool:
 def is_at_bounds(moments: tuple[float, float, float]) -> bool:
     """Return True for principal moments, in ascending order, at the limits of physically possible moments.
 
-    The inertias of thin rods, flat plates and points are there.  MuJoCo refuses moments that rounding moves beyond the
-    limits.
+    Thin rods, flat plates and points have such inertias. MuJoCo refuses moments that rounding moves beyond the limits.
     """
     low, middle, high = moments
     return low + middle - high < _NEAR * high or low < max(_NEAR * high, LEAST_MOMENT)
@@ -232,8 +233,8 @@ def inertial_values(inertia: Inertia) -> tuple[float, Vec3, Symmetric3]:
 def rpy_of(rotation: Rotation) -> tuple[float, float, float]:
     """Return URDF's angles (roll, pitch, yaw) [rad] of a rotation, to rounding also at pitch ±π/2.
 
-    At ±π/2 the yaw is free; near it, the yaw whose angles give the rotation best is chosen.  Every yaw gives the other
-    two by Ry(pitch)·Rx(roll) = Rz(−yaw)·R.
+    At pitch ±π/2 any yaw is possible; near it, the yaw with the smallest rounding error is chosen. Every yaw gives the
+    other two by Ry(pitch)·Rx(roll) = Rz(−yaw)·R.
     """
     R = rotation.rows()
     yaws = (math.atan2(R[1][0], R[0][0]), math.atan2(-R[0][1], R[1][1]))
@@ -257,7 +258,10 @@ def rotation_error(left: Rotation, right: Rotation) -> float:
 
 
 def _shortest(values: list[float], value: Callable[[Sequence[float]], T], exact: T) -> list[float]:
-    """Return the values rounded to as few digits as give exactly the same value; unchanged if none do."""
+    """Return ``values`` rounded to the fewest digits for which ``value(rounded)`` equals ``exact``.
+
+    They are unchanged if no rounded values do.
+    """
     for digits in _DIGITS:
         rounded = [float(f"{x:.{digits}g}") for x in values]
         if value(rounded) == exact:

@@ -25,7 +25,7 @@ def main() -> None:
 
 
 class _Arguments(dict[str, str]):
-    """Values of arguments, and the names of arguments that the file has read."""
+    """Values of arguments, and the names of the arguments that the file used."""
 
     names_tried: frozenset[str] = frozenset()
 
@@ -54,7 +54,7 @@ def _expanded(request: dict[str, Any]) -> dict[str, Any]:
 
 
 def _find_packages(request: dict[str, Any]) -> None:
-    """Provide the module of ROS in which xacro looks up ``$(find package)``, with the same search as for meshes."""
+    """Make ``$(find package)`` of xacro search packages as meshes are searched, by replacing the module of ROS."""
 
     def folder_of(package: str) -> str:
         from linkwork.formats.resource_paths import resource_paths

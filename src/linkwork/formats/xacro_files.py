@@ -59,7 +59,7 @@ def expanded_xacro(
 
 
 def _answer(request: Mapping[str, Any], where: Location) -> dict[str, Any]:
-    """Return the answer of the program that expands a file.  Raises ModelError (XACRO) without one."""
+    """Run the program that expands a file, and return its answer. Raises ModelError (XACRO) if there is none."""
     text = json.dumps({**request, "path": [os.path.abspath(entry) for entry in sys.path]})
     command = [sys.executable, "-P", "-W", "ignore", str(Path(__file__).with_name("xacro_child.py"))]
     ended = run_program(command, text.encode(), _MOST_SECONDS)
@@ -78,7 +78,7 @@ def _answer(request: Mapping[str, Any], where: Location) -> dict[str, Any]:
 
 
 def _issue(answer: Mapping[str, Any], where: Location, file: str) -> Issue:
-    """Return the error of xacro, at the file that it was reading."""
+    """Return xacro's error as an issue, located in the file that xacro was reading."""
     inside = where.file if os.path.realpath(answer["file"]) == os.path.realpath(file) else answer["file"]
     text, hint = " ".join(str(answer["error"]).split())[:_MOST_TEXT], None
     if answer["kind"] == "FileSearchError" or "not found" in text:
@@ -90,7 +90,7 @@ def _issue(answer: Mapping[str, Any], where: Location, file: str) -> Issue:
 
 
 def xacro_arguments(arguments: XacroArguments | None) -> dict[str, str]:
-    """Return the values of arguments as xacro's text: True is "true".  Raises TypeError for other values."""
+    """Convert the values of arguments to text for xacro: True becomes "true". Raises TypeError for other types."""
     if arguments is None:
         return {}
     if not isinstance(arguments, Mapping):
@@ -110,7 +110,7 @@ def xacro_arguments(arguments: XacroArguments | None) -> dict[str, str]:
 
 
 def _plain(folders: Folders | None) -> Any:
-    """Return folders as JSON: absolute paths, because relative ones would depend on the process."""
+    """Return folders as JSON data, with absolute paths, as the other process may have another working folder."""
     if folders is None:
         return None
     if isinstance(folders, Mapping):

@@ -102,7 +102,7 @@ class Reader:
             return 0.0 if default is None else default
 
     def at_least_zero(self, element: Element, attribute: str, default: float) -> float:
-        """Return the attribute's number, or the default; a number below zero is the error NEGATIVE."""
+        """Return the attribute's number, or ``default`` if it is missing; a number below zero is the error NEGATIVE."""
         value = self.number(element, attribute, default)
         if value < 0.0:
             self.error(element, "NEGATIVE", f"{attribute} must not be negative, got {value!r}")
@@ -136,8 +136,8 @@ class Reader:
     def pose(self, element: Element | None) -> Pose:
         """Return the pose of an ``<origin xyz rpy>``; the identity without one.
 
-        Instead of rpy it may have ``quat_xyzw`` (URDF 1.1), which must be a unit quaternion (QUAT_NORM).  VERSION is
-        the warning for an older document.
+        Instead of rpy it may have ``quat_xyzw`` (URDF 1.1), which must be a unit quaternion (QUAT_NORM). In a document
+        of an older version it is the warning VERSION.
         """
         if element is None:
             return Pose.identity()
@@ -162,7 +162,7 @@ class Reader:
     def rotation_of(self, element: Element, label: str, xyzw: Sequence[float]) -> Rotation:
         """Return the rotation of a quaternion (x, y, z, w), called ``label`` in messages.
 
-        Its norm is 1 (QUAT_NORM): an error if it is off by 1e-3, and a warning if it is off by more than 1e-6.
+        A norm that differs from 1 by 1e-3 is the error QUAT_NORM, one that differs by more than 1e-6 a warning.
         """
         x, y, z, w = xyzw
         largest = max(abs(x), abs(y), abs(z), abs(w))

@@ -45,7 +45,7 @@ class Element:
 
     @property
     def text(self) -> str:
-        """The character data directly inside; empty if it is only white space."""
+        """The text directly inside of the element; empty if it is only white space."""
         return "".join(self._text) if self._text else ""
 
     @property
@@ -171,7 +171,7 @@ class _Builder:
         _refuse_dtd(Location(self.file, self.parser.CurrentLineNumber, self.parser.CurrentColumnNumber + 1))
 
     def explain(self, error: expat.ExpatError) -> NoReturn:
-        """Raise the ModelError that describes expat's error."""
+        """Raise a ModelError that describes expat's error."""
         message, hint = expat.ErrorString(error.code) or "not well formed", None
         inside = self.open
         if error.code in _TRUNCATED:
@@ -224,7 +224,7 @@ def _declaration(body: bytes, encoding: str) -> bytes:
 
 
 def _refuse_bytes(body: bytes, at: int, encoding: str, file: str | None) -> NoReturn:
-    """Raise the error for bytes that are invalid in an encoding."""
+    """Raise ModelError for the bytes at position ``at``, which are invalid in the encoding."""
     before = body[:at].decode(encoding, "replace")
     shown = body[at : at + 4].hex(" ")
     where = _location(before, len(before), file)

@@ -128,7 +128,7 @@ def parse_number_list(text: str, count: int) -> tuple[float, ...]:
 
 
 def _words(text: str) -> Iterator[str]:
-    """Return the words of a text one after the other: a list of all would take fifty times the memory of the text."""
+    """Yield the words of a text one by one; a list of all words would take fifty times the memory of the text."""
     return (word[0] for word in _WORDS.finditer(text))
 
 

@@ -71,7 +71,7 @@ def _read(root: Value, source: str | None, findings: Findings) -> Tree:
 
 @dataclass(slots=True)
 class _ReadBody:
-    """Body as stated by its entry, with the data for its checks."""
+    """Body read from its entry in the file, with data for later checks of its values."""
 
     body: Body
     parent: str
@@ -88,10 +88,7 @@ class _Robot:
     # -- the document
 
     def check_format(self, root: Value) -> None:
-        """Raise ModelError unless the document is a robot's file of a version that this reader knows.
-
-        The codes are WRONG_FORMAT and VERSION.
-        """
+        """Raise ModelError (WRONG_FORMAT, VERSION) unless the document is a robot's file of a known version."""
         reader, content = self.reader, root.content
         if not isinstance(content, dict) or "linkwork" not in content:
             got = root.kind if not isinstance(content, dict) else f"the keys {_some(content)}"
@@ -196,7 +193,7 @@ class _Robot:
         return _ReadBody(Body(**body), parent, value) if len(reader.findings.errors) == errors else None
 
     def _carrier(self, value: Value, key: str, name: str) -> int:
-        """Return the index of the body that an entry names, of those read so far; records the error UNKNOWN_BODY."""
+        """Return the index of the body that an entry names; error UNKNOWN_BODY if no earlier entry has this name."""
         index = self.bodies.get(name, WORLD)
         if name and name not in self.bodies:
             message = f"{key}: no body before this one is named {quoted(name)}"
@@ -240,7 +237,7 @@ class _Robot:
         return self.reader.pose(entry) if entry is not None else Pose.identity()
 
     def _inertia(self, value: Value) -> Inertia:
-        """Return the inertia of an entry, about its frame's origin; zero without one, or after an error."""
+        """Return the inertia of an entry about the origin of its frame; zero if it states none, or after an error."""
         reader, entry = self.reader, value.content.get("inertia")
         if entry is None or not reader.is_object(entry, "inertia"):
             return Inertia.zero()
@@ -341,7 +338,7 @@ class _Robot:
                 check_inertial(findings, where, *parts, (*frame.visuals, *frame.collisions))
 
     def _check_names(self, root: Value, frames: list[Frame]) -> None:
-        """Record an error for each repeated name, and for each name without an element."""
+        """Record an error for each name that occurs twice, and for each reference to a name that does not exist."""
         link_names = {frame.name for frame in frames} | {"world"}
         marks: set[str] = set()
         for key, kind in (("bodies", "joint"), ("frames", "frame"), ("points", "point"), ("directions", "direction")):

@@ -30,7 +30,7 @@ class Actuators:
 
 
 class _Unsupported(Exception):
-    """Reason why an actuator cannot be read."""
+    """An actuator of a kind that linkwork does not have; the message is the reason."""
 
 
 def read_actuators(source: CompiledModel, structure: Structure, tendons: dict[int, FixedTendon]) -> Actuators:
@@ -58,7 +58,7 @@ def read_actuators(source: CompiledModel, structure: Structure, tendons: dict[in
 
 
 class _Reader:
-    """Reader of actuators."""
+    """Reader of the actuators of a compiled MuJoCo model."""
 
     def __init__(self, source: CompiledModel, structure: Structure, tendons: dict[int, FixedTendon]) -> None:
         self.source, self.structure, self.tendons = source, structure, tendons
@@ -80,13 +80,13 @@ class _Reader:
         self.moving = {joint.name for joint in structure.joints if joint.joint.nv > 0}
 
     def element(self, i: int) -> str:
-        """Return the tag of an actuator's element, as far as its fields determine it."""
+        """Return the MJCF tag of actuator i, such as "motor", found from its fields in the compiled model."""
         name = self.source.name_in_model("actuator", i)
         tags = ("motor", "position", "velocity", "general", "intvelocity", "damper", "cylinder", "muscle", "adhesion")
         return next((tag for tag in tags if (tag, name) in self.source.lines), "general")
 
     def switched_off(self, names: Sequence[str]) -> set[int]:
-        """Return the actuators that an option of the file disables, after a note."""
+        """Return the indices of the actuators that an option of the file disables, and add a note to the report."""
         source, every = self.source, set(range(len(names)))
         groups, mask = source.array("actuator_group"), getattr(source.model.opt, "disableactuator", 0)
         off = (
@@ -130,7 +130,7 @@ class _Reader:
         return low, high
 
     def report_dynamics(self, i: int, name: str, where: Location) -> None:
-        """Report the unsupported activation dynamics of an actuator: the control replaces the activation."""
+        """Report activation dynamics that linkwork does not have; the force then follows the control without delay."""
         kind, caller = self.dynamics[i], self.source.title("actuator", name)
         if kind in ("integrator", "filter", "filterexact"):
             constant_text = "" if kind == "integrator" else f" with the time constant {self.of_dynamics[i][0]:.6g} s"
@@ -179,7 +179,10 @@ class _Reader:
         return {"joints": ((joint, tuple(gear[: 3 if kind == "ball" else 1])),)}
 
     def on_free_in_world(self, j: int, wrench: Sequence[float], i: int) -> dict[str, Any]:
-        """Return a wrench (moment; force) in the world's axes on the origin of a free body."""
+        """Return the arguments of `Actuator` for a force on free joint j.
+
+        ``wrench`` (moment; force) acts on the origin of the free body, in the world's axes.
+        """
         if self.source.joints[j] not in self.moving or not any(wrench):
             raise _Unsupported("its joint is fixed, or its gear is zero")
         self.check_free(i)
@@ -187,13 +190,19 @@ class _Reader:
         return {"frame": body, "wrench": tuple(wrench), "relative_to": WORLD_LINK}
 
     def check_free(self, i: int) -> None:
-        """Raise _Unsupported if the force depends on a free joint's length, which is zero in MuJoCo."""
+        """Raise _Unsupported if the force depends on the length of a free joint's transmission.
+
+        In MuJoCo this length is zero.
+        """
         gain = self.gain_types[i] == "affine" and self.gain[i][1]
         if gain or (self.bias_types[i] == "affine" and self.bias[i][1]):
             raise _Unsupported("its force depends on the length of a free joint, which is always zero")
 
     def on_ball_in_parent(self, j: int, gear: Sequence[float], where: Location) -> dict[str, Any]:
-        """Return a torque with constant axes in the link before a ball joint, on the link after it."""
+        """Return the arguments of `Actuator` for a torque on ball joint j.
+
+        The torque acts on the joint's child link; its axes are constant in the parent link.
+        """
         joint = next(x for x in self.structure.joints if x.name == self.source.joints[j])
         frame = self.source.frame_names.underscored(f"{joint.name}_parent")
         self.frames.append(FrameDescription(frame, joint.parent, joint.placement, where))
@@ -222,9 +231,9 @@ def _three(values: Sequence[float]) -> tuple[float, float, float]:
 
 
 def _limit_joints(source: CompiledModel, structure: Structure, actuators: Actuators) -> None:
-    """Apply asymmetric ranges of joints' total actuator force, which effort limits cannot represent.
+    """Transfer ranges of a joint's total actuator force that are not symmetric, which effort limits cannot represent.
 
-    Such a range bounds the force of the joint's actuator, if only one acts on the joint and on nothing else.
+    Such a range bounds the force of an actuator, if this actuator alone acts on the joint and on no other joint.
     """
     limited, ranges = source.array("jnt_actfrclimited"), source.array("jnt_actfrcrange")
     for j, (is_limited, (low, high)) in enumerate(zip(limited, ranges, strict=True)):

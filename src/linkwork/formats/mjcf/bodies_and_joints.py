@@ -35,14 +35,17 @@ __all__ = ["Structure", "read_structure", "sites_as_frames"]
 
 @dataclass(slots=True)
 class Structure:
-    """Links and joints of a model."""
+    """Links and joints that were read from a compiled MuJoCo model."""
 
     links: list[LinkDescription] = field(default_factory=list)
     joints: list[JointDescription] = field(default_factory=list)
     fixed_base: dict[int, Sequence[float]] = field(default_factory=dict)  # free joints that are to be fixed, by index
 
     def rigid(self, apart: str = "") -> dict[str, str]:
-        """Return, for each link, the first link of its rigid body; links welded to ``apart`` count as separate."""
+        """Return a dict from each link to the first link of the same rigid body.
+
+        Links are of one rigid body if fixed joints connect them; links welded to ``apart`` count as separate.
+        """
         result = {link.name: link.name for link in self.links}
         for joint in self.joints:
             if joint.joint.nv == 0 and joint.parent != apart:
@@ -132,7 +135,7 @@ def sites_as_frames(source: CompiledModel) -> list[FrameDescription]:
 
 
 class _Joints:
-    """Reader of the joints of a model."""
+    """Reader of the joints of a compiled MuJoCo model."""
 
     def __init__(self, source: CompiledModel) -> None:
         self.source = source
@@ -158,7 +161,10 @@ class _Joints:
             self._leave_out_negative(quantity, values, owners)
 
     def read(self, j: int, parent: str, child: str, X: Pose) -> JointDescription:
-        """Return joint j between two links, placed at X in the parent before its own displacement."""
+        """Return MuJoCo joint j as a joint between two links.
+
+        X is the pose of its frame in the parent link before the displacement by −qpos0.
+        """
         source, name, kind, where = self.source, self.source.joints[j], self.types[j], self.where(j)
         axis, p, start = Vec3.of(self.axis[j]), Vec3.of(self.pos[j]), self.qpos0[self.q[j]]
         if not all(map(math.isfinite, axis)) or not any(axis):
@@ -198,7 +204,7 @@ class _Joints:
         return self.source.of_body("joint", self.source.joints[j], self.body[j])
 
     def limits(self, j: int, joint: JointType) -> Limits:
-        """Return the limits of a joint: of the configuration, and of the effort where it is symmetric."""
+        """Return the limits of joint j: of its configuration, and of its effort if the range of forces is symmetric."""
         source, no_limits = self.source, Limits.none(joint)
         caller = source.title("joint", source.joints[j])
         lower, upper, effort = no_limits.lower, no_limits.upper, no_limits.effort
@@ -215,7 +221,7 @@ class _Joints:
         return Limits(lower, upper, no_limits.velocity, effort, not source.disabled & {"limit", "constraint"})
 
     def drive(self, j: int, joint: JointType, dofs: slice) -> Drive:
-        """Return the armature and the spring of a joint, and report properties that they cannot represent."""
+        """Return the armature and the spring of joint j, and report properties that linkwork's joints do not have."""
         source, caller = self.source, self.source.title("joint", self.source.joints[j])
         armature, stiffness = tuple(self.armature[dofs]), 0.0
         if "spring" not in source.disabled:
@@ -250,14 +256,17 @@ class _Joints:
             values[dofs] = values[dofs][3:] + values[dofs][:3]
 
     def _leave_out_negative(self, quantity: str, values: list[float], owners: Sequence[int]) -> None:
-        """Set negative values, which MuJoCo accepts, to zero, and report the joints that have them."""
+        """Set negative values, which MuJoCo accepts, to zero in ``values``, and report the joints concerned.
+
+        ``owners`` are the indices of the joints to which the values belong.
+        """
         for j in dict.fromkeys(j for j, x in zip(owners, values, strict=True) if x < 0.0):
             message = f"{self.source.title('joint', self.source.joints[j])}: its {quantity} is not taken"
             self.source.unsupported(message, self.where(j))
         values[:] = [max(x, 0.0) for x in values]
 
     def _add_rotors(self) -> None:
-        """Add the armature and damping of actuators, times the squared gear, to their joints' values."""
+        """Add the armature and damping of each actuator, multiplied by the squared gear, to the values of its joint."""
         source = self.source
         array = source.array
         rotors, dampers = array("actuator_armature"), array("actuator_damping")
@@ -300,7 +309,10 @@ class _Inertias:
 def _freed_base(
     source: CompiledModel, findings: Findings, parents: list[int], counts: list[int], mocap: list[int]
 ) -> int | None:
-    """Return the body that a floating joint is to carry, or None if the base of the model is free already."""
+    """Return the index of the body to which a floating joint is added.
+
+    None if the base of the model is free already.
+    """
     bases = [i for i in range(1, len(parents)) if parents[i] == 0 and mocap[i] < 0]
     types, first = source.array("jnt_type"), source.array("body_jntadr")
     free = [i for i in bases if counts[i] and source.kind("mjtJoint", types[first[i]]) == "free"]
@@ -317,7 +329,7 @@ def _freed_base(
 
 
 def _base_to_fix(source: CompiledModel, findings: Findings) -> dict[int, Sequence[float]]:
-    """Return the free joint of the model's single floating base, to be fixed, with its qpos0."""
+    """Return the free joint of the model's only floating base, which is to be fixed: {joint index: its qpos0}."""
     starts = source.array("jnt_qposadr")
     free = [j for j, x in enumerate(source.array("jnt_type")) if source.kind("mjtJoint", x) == "free"]
     if len(free) > 1:

@@ -1,4 +1,4 @@
-"""A compiled model of MuJoCo with unique names of its parts, their source locations and the findings about them."""
+"""Compiled MuJoCo model with unique names of its elements, their lines in the file, and the issues found."""
 
 from __future__ import annotations
 
@@ -28,9 +28,9 @@ def imported_mujoco(caller: str) -> Any:
 
 
 class CompiledModel:
-    """A model (`mujoco.MjModel`), the names that its parts have in linkwork, and the issues found.
+    """A model (`mujoco.MjModel`), the names of its elements in linkwork, and the issues found.
 
-    A part without a name has its kind and its index in the model: "body3", "joint2", "geom7".
+    An element without a name is called after its kind and its index in the model: "body3", "joint2", "geom7".
     """
 
     def __init__(
@@ -81,9 +81,11 @@ class CompiledModel:
             return str(value)
 
     def array(self, name: str, default: Any = ()) -> Any:
-        """Return a field of the model as lists and numbers, or the default if this MuJoCo does not have it.
+        """Return the array ``name`` of the compiled model as lists and numbers.
 
-        Quaternions are normalised.  Raises ModelError for NaN (NOT_FINITE) and for quaternions that are not unit
+        The result is ``default`` if the installed MuJoCo does not have the array.
+
+        Quaternions are normalised. Raises ModelError for NaN (NOT_FINITE) and for quaternions that are not unit
         (QUAT_NORM), which a program can write into a compiled model.
         """
         value: Any = getattr(self.model, name, None)
@@ -100,7 +102,7 @@ class CompiledModel:
         return rows
 
     def _quaternions_of_row(self, name: str, i: int) -> Sequence[int]:
-        """Return the indices in a row of a field at which quaternions start."""
+        """Return the indices at which quaternions start in row i of the model's array ``name``."""
         if name in ("qpos0", "key_qpos"):
             return self._quaternion_starts
         if name == "eq_data":
@@ -116,7 +118,10 @@ class CompiledModel:
         return [start + (3 if kind == "free" else 0) for kind, start in starts if kind in ("free", "ball")]
 
     def _unit(self, values: Sequence[float], name: str, i: int) -> list[float]:
-        """Return a quaternion (w, x, y, z) of norm 1; QUAT_NORM is an error if the norm is off by 1e-3."""
+        """Return row i of the array ``name``, a quaternion (w, x, y, z), scaled to norm 1.
+
+        A norm that differs from 1 by more than 1e-3 is the error QUAT_NORM.
+        """
         norm, title, where = math.hypot(*values), f"model.{name}[{i}]", self._of_row(name, i)
         if not abs(norm - 1.0) <= _MOST:
             message = f"{title}: expected a unit quaternion (w, x, y, z), got {[*values]} with the norm {norm:.6g}"
@@ -127,7 +132,7 @@ class CompiledModel:
         return [x / norm for x in values] if abs(norm - 1.0) > _EXACT else [*values]
 
     def _of_row(self, name: str, i: int) -> Location:
-        """Return the location of the object to which a row of a field belongs, such as "geom_quat"."""
+        """Return the location in the file of the object to which row i of an array belongs, such as "geom_quat"."""
         kind = _KINDS_OF_FIELDS.get(name.partition("_")[0])
         return Location(self.file) if kind is None else self.where(kind, self.name_in_model(kind, i) or f"{kind}{i}")
 
@@ -152,26 +157,26 @@ class CompiledModel:
         self.errors.append(Issue(code, message, where))
 
     def ignored(self, message: str, where: Location | None = None, hint: str | None = None) -> None:
-        """Note content of the file without effect on the dynamics."""
+        """Add a note about content of the file that linkwork ignores, and that does not act on the dynamics."""
         self.issues.append(Issue("IGNORED", message, where or Location(self.file), hint))
 
     def unsupported(self, message: str, where: Location | None = None, hint: str | None = None) -> None:
-        """Warn of content of the file that acts on the dynamics and is not read."""
+        """Add a warning about content of the file that linkwork does not read, although it acts on the dynamics."""
         self.issues.append(Issue("UNSUPPORTED", message, where or Location(self.file), hint))
 
     def ignored_all(self, subject: str, names: Sequence[str]) -> None:
-        """Note several elements of one kind together, if there are any."""
+        """Add one note about several elements of a kind that linkwork ignores, if ``names`` is not empty."""
         if names:
             self.ignored(f"{subject} are not taken: {listed(names)}")
 
     def not_drawn(self, subject: str, names: Sequence[str]) -> None:
-        """Note elements of one kind that MuJoCo shows and pictures of the robot omit, if there are any."""
+        """Add one note about elements that MuJoCo shows and pictures of the robot do not, if ``names`` is not empty."""
         if names:
             message = f"{subject} are not taken and not drawn: {listed(names)}"
             self.issues.append(Issue("NOT_DRAWN", message, Location(self.file)))
 
     def title(self, kind: str, name: str) -> str:
-        """Return an element's name for messages."""
+        """Return the description of an element for messages: its kind and its name."""
         return f"{kind} {quoted(name)}"
 
 

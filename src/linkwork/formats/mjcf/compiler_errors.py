@@ -53,7 +53,7 @@ _INERTIAL = '<inertial pos="0 0 0" mass="1" diaginertia="1 1 1"/>'
 
 
 def compiler_issue(text: str, file: str | None, files: ModelFiles | None) -> Issue:
-    """Return the error that MuJoCo's message describes, with the element and the line that it names."""
+    """Convert an error message of MuJoCo to an issue, with the element and the line that the message names."""
     message = " ".join(text.split())
     for name, where in ({} if files is None else files.missing).items():
         if os.path.basename(name.replace("\\", "/")) in message:
@@ -71,9 +71,9 @@ def compiler_issue(text: str, file: str | None, files: ModelFiles | None) -> Iss
 
 
 def further_issues(text: str, files: ModelFiles, compiler: Compiler, findings: Findings) -> Any:
-    """Record the errors that MuJoCo reports after the first, whose message is ``text``; return a model without them.
+    """Record MuJoCo's errors after its first message ``text``; return a model without them.
 
-    The model is None if the search ends before one compiles.  Elements that `ModelFiles.faults` lists are changed, too.
+    The model is None if the search ends before one compiles. Elements that `ModelFiles.faults` lists are changed, too.
     """
     return _Search(files, compiler).run(text, findings)
 
@@ -136,7 +136,10 @@ class _Search:
         return model
 
     def dependent(self, element: Element) -> Iterator[Element]:
-        """Yield elements whose errors may follow from changes of an element: they take a class or a kind from it."""
+        """Yield elements that use ``element`` as a class of defaults or a kind of shape.
+
+        A change of ``element`` may cause errors in them.
+        """
         changes = self.changes.values.get(element, {})
         changed = {key for key in _INHERITED if changes.get(key, "") is None}
         if "childclass" in changed:
@@ -145,7 +148,7 @@ class _Search:
             yield from (x for x in self.every if element.tag in ("default", x.tag))
 
     def supply(self, text: str) -> bool:
-        """Add a small mesh in the place of a missing file that a message names.  Returns False if there is none."""
+        """Add a small mesh in place of the missing file that ``text`` names; return False if it names none."""
         for name in self.files.missing:
             base = os.path.basename(name.replace("\\", "/"))
             content = _MESHES.get(os.path.splitext(base)[1].lower())
@@ -169,7 +172,7 @@ class _Search:
 
     @cached_property
     def values(self) -> dict[str, int]:
-        """Numbers of attributes that have a value, or a value with this word."""
+        """Number of occurrences in the documents of each attribute value, and of each word of a value."""
         counts: dict[str, int] = {}
         for element in self.every:
             for value in element.attributes.values():
@@ -178,7 +181,7 @@ class _Search:
         return counts
 
     def known(self, key: str) -> list[str]:
-        """Return the names that an attribute may have, of classes of defaults and of types."""
+        """Return the known names for the attribute ``key``: of classes of defaults, or of types."""
         if key in ("class", "childclass"):
             classes = (x.attributes.get("class", "") for x in self.every if x.tag == "default")
             return [*dict.fromkeys(filter(None, classes))]
@@ -209,7 +212,12 @@ class _Search:
         return by_name[0] if len(by_name) == 1 else None
 
     def repair(self, element: Element, text: str) -> tuple[_Changes, Any, str] | None:
-        """Return the changes after which MuJoCo accepts an element, with the model or the next message."""
+        """Return changes after which MuJoCo no longer reports the error ``text`` of ``element``.
+
+        With them come the compiled model, or None, and MuJoCo's next message.
+
+        The message of the error is ``text``. With them come the compiled model, or None, and MuJoCo's next message.
+        """
         around = {*_with_ancestors(element)}
         for candidate in self.candidates(element, text):
             if not self.may_continue:
@@ -224,7 +232,10 @@ class _Search:
         return None
 
     def candidates(self, element: Element, text: str) -> Iterator[_Changes]:
-        """Yield changes that may remove an error of an element, those of attributes that the message names first."""
+        """Yield changes that may remove the error ``text`` of an element.
+
+        Changes of attributes that ``text`` names come first.
+        """
         words = {*re.findall(r"\w+", text), *re.findall(r"'([^']*)'", text)}
         for key, value in sorted(element.attributes.items(), key=lambda item: words.isdisjoint((item[0], item[1]))):
             if key == "name" and self.values[value] < 2:
@@ -249,7 +260,7 @@ class _Search:
                 yield _Changes(left_out={candidate})
 
     def written(self, changes: _Changes) -> dict[str, bytes] | None:
-        """Return the changed documents, with the lines of all elements as they are; None if a tag is not found."""
+        """Return the changed documents by file; None if a tag is not found. Lines of all elements are unchanged."""
         edits: dict[str, list[tuple[int, int, str]]] = {}
         for element in changes.elements():
             file = self.every[element]

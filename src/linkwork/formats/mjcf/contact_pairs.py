@@ -28,7 +28,7 @@ Pairs = tuple[tuple[DisabledPair, ...], tuple[tuple[str, str], ...]]
 
 @dataclass(slots=True)
 class _Kind:
-    """Collision geoms of a link that have the same bit masks, and the same partners in explicit pairs."""
+    """Geoms of a link with equal bit masks (contype, conaffinity) and equal partners in explicit contact pairs."""
 
     link: str
     contype: int
@@ -38,9 +38,10 @@ class _Kind:
 
 
 def read_pairs(source: CompiledModel, structure: Structure) -> Pairs:
-    """Return the pairs of links that are not checked, and those that are checked though a joint connects them.
+    """Return the pairs of links that are not checked for collisions, and additional pairs that are.
 
-    The structure gets a link for geoms that MuJoCo checks against other geoms than the rest of their link.
+    Additional pairs are those that MuJoCo checks although a joint connects the links. If MuJoCo checks some geoms of a
+    link against other geoms than the remaining ones, ``structure`` gets a new link for them.
     """
     kinds = _kinds(source, structure)
     links = {kind.link for kind in kinds}
@@ -70,7 +71,7 @@ def read_pairs(source: CompiledModel, structure: Structure) -> Pairs:
 
 
 def _kinds(source: CompiledModel, structure: Structure) -> list[_Kind]:
-    """Return the kinds of collision geoms, in the order of the links and the geoms."""
+    """Return the sets of collision geoms that MuJoCo treats alike, in the order of the links and the geoms."""
     array = source.array
     partners: dict[int, set[int]] = {}
     for a, b in zip(array("pair_geom1"), array("pair_geom2"), strict=True):
@@ -87,7 +88,7 @@ def _kinds(source: CompiledModel, structure: Structure) -> list[_Kind]:
 
 
 def _checked(kinds: list[_Kind], bodies: _Bodies) -> np.ndarray:
-    """Return a symmetric bool array: True for two kinds of geoms between which MuJoCo checks collisions."""
+    """Return a symmetric bool matrix: True for two sets of geoms between which MuJoCo checks collisions."""
     of_link: dict[str, list[int]] = {}
     of_body: dict[str, list[int]] = {}
     for k, kind in enumerate(kinds):
@@ -112,9 +113,9 @@ def _checked(kinds: list[_Kind], bodies: _Bodies) -> np.ndarray:
 
 
 def _separate(source: CompiledModel, structure: Structure, kinds: list[_Kind], checked: np.ndarray) -> dict[str, int]:
-    """Add a link for each set of a link's geoms that collide with other geoms than the remaining geoms do.
+    """Add a link for each set of a link's geoms that collide with other partners than the remaining geoms do.
 
-    The set with the most partners remains on the link.  Return a kind of geoms of each link with collision shapes.
+    The set with the most partners remains on the link. Return the index in ``kinds`` of a set of geoms of each link.
     """
     sets: dict[str, dict[bytes, list[int]]] = {}
     for i, kind in enumerate(kinds):
@@ -142,7 +143,7 @@ def _separate(source: CompiledModel, structure: Structure, kinds: list[_Kind], c
 
 
 class _Bodies:
-    """Relations of the links of a model that matter for contacts: in linkwork, and in MuJoCo."""
+    """Rigid connections and parents of a model's links, in linkwork and in MuJoCo, which decide on contacts."""
 
     def __init__(self, source: CompiledModel, structure: Structure, excluded: set[frozenset[str]]) -> None:
         self.rigid, self.excluded = structure.rigid(), excluded
@@ -154,7 +155,10 @@ class _Bodies:
         self.joined = {(rigid[joint.child], self.welded[joint.parent]) for joint in moving}
 
         def before(body: str) -> str | None:
-            """Return the body before a rigid body in MuJoCo, across the links of a body's several joints."""
+            """Return the parent of a rigid body in MuJoCo.
+
+            The massless links that represent several joints of a body are skipped.
+            """
             result = carrier.get(body)
             while result is not None and result not in real:
                 result = carrier.get(result)
@@ -173,6 +177,6 @@ class _Bodies:
         return any((self.rigid[x], self.welded[y]) in self.joined for x, y in ((a, b), (b, a)))
 
     def reason(self, a: str, b: str) -> str:
-        """Return the reason for which two links are not checked."""
+        """Return the reason, as text, why MuJoCo does not check links a and b for collisions."""
         is_family = frozenset((self.rigid[a], self.rigid[b])) in self.families
         return "User" if frozenset((a, b)) in self.excluded else "Adjacent" if is_family else "Default"

@@ -19,7 +19,7 @@ __all__ = ["MujocoCoordinates"]
 
 @dataclass(frozen=True, slots=True)
 class _Joint:
-    """A joint of the model that the robot has: slices of its coordinates in the model and in the robot."""
+    """Joint of the MuJoCo model that the robot has too: slices of its coordinates in the model and in the robot."""
 
     qpos: slice
     qvel: slice
@@ -35,13 +35,13 @@ class _Joint:
 class MujocoCoordinates:
     """Maps between q, v and controls of a robot, and qpos, qvel and ctrl of its MuJoCo model.
 
-    The orders of joints differ where MuJoCo's depth-first order does.  Hinges, slides and ball joints have equal
-    coordinates.  A free joint has (position, quaternion) in qpos and (quaternion, position) in q.  Its qvel is
-    (velocity of the origin in the world's axes, angular velocity in the body's axes), and its v is (angular velocity;
-    velocity of the origin), both in the body's axes.  Joints that the robot does not have, such as a base that was
-    fixed or a joint that was locked, keep their qpos0.
+    The order of joints can differ: MuJoCo's is depth-first. Hinges, slides and ball joints have equal coordinates. A
+    free joint has (position, quaternion) in qpos and (quaternion, position) in q. Its qvel is (velocity of the origin
+    in the world's axes, angular velocity in the body's axes), and its v is (angular velocity; velocity of the origin),
+    both in the body's axes. Joints that the robot does not have, such as a base that was fixed or a joint that was
+    locked, keep their qpos0.
 
-    All functions accept leading axes.  Raises TypeError for a model that is not a `mujoco.MjModel`, and ValueError for
+    All functions accept leading axes. Raises TypeError for a model that is not a `mujoco.MjModel`, and ValueError for
     arrays of another shape.
 
     >>> import mujoco  # doctest: +SKIP
@@ -193,7 +193,7 @@ def _rotations(quaternions: np.ndarray) -> np.ndarray:
 
 
 def _cross(w: np.ndarray) -> np.ndarray:
-    """Return the matrices (..., 3, 3) of the cross product with vectors (..., 3) from the left."""
+    """Return the skew-symmetric matrices (..., 3, 3) of vectors (..., 3): S(w) x = w × x."""
     x, y, z = np.moveaxis(w, -1, 0)
     zero = np.zeros_like(x)
     rows = [[zero, -z, y], [z, zero, -x], [-y, x, zero]]

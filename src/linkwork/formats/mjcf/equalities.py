@@ -22,16 +22,16 @@ __all__ = ["Equalities", "read_equalities"]
 
 @dataclass(slots=True)
 class Equalities:
-    """Constraints of a model, and the points that they refer to."""
+    """Equality constraints of a MuJoCo model as constraints of linkwork, and the points to which they refer."""
 
     constraints: list[ConstraintDescription] = field(default_factory=list)
     points: list[MarkDescription] = field(default_factory=list)
 
 
 def read_equalities(source: CompiledModel, structure: Structure, tendons: dict[int, FixedTendon]) -> Equalities:
-    """Return the constraints of a model.
+    """Return the equality constraints of a MuJoCo model as constraints of linkwork.
 
-    A joint that follows another linearly also gets the relation as its ``mimic``.
+    A joint that follows another linearly also gets the linear relation as its ``mimic``.
     """
     reader = _Reader(source, structure, tendons)
     array = source.array
@@ -87,7 +87,10 @@ class _Reader:
     # -- joints and tendons
 
     def joint(self, i: int, name: str, where: Location) -> None:
-        """Add q_a − r_a = Σ c_k (q_b − r_b)^k, with the references r = qpos0, or q_a − r_a = c_0."""
+        """Add the constraint of joint coordinates q_a − r_a = Σ c_k (q_b − r_b)^k, with the references r = qpos0.
+
+        Without a second joint b it is q_a − r_a = c_0.
+        """
         a, c = self.source.joints[self.first[i]], self.data[i][:5]
         r_a, unit = self.reference(self.first[i]), self.unit(self.first[i])
         if self.second[i] < 0 or not any(c[1:]):
@@ -119,7 +122,10 @@ class _Reader:
         return "m" if self.source.kind("mjtJoint", self.types[j]) == "slide" else "rad"
 
     def tendon(self, i: int, name: str, where: Location) -> None:
-        """Add L_a − L_a0 = c_0 + c_1 (L_b − L_b0) of fixed tendons, or L_a − L_a0 = c_0."""
+        """Add the constraint of lengths of fixed tendons L_a − L_a0 = c_0 + c_1 (L_b − L_b0).
+
+        Lengths with index 0 are those at qpos0. Without a second tendon b it is L_a − L_a0 = c_0.
+        """
         source, c = self.source, self.data[i][:5]
         ids = [k for k in (self.first[i], self.second[i]) if k >= 0]
         used = ids if any(c[1:]) else ids[:1]
@@ -143,7 +149,7 @@ class _Reader:
     # -- frames
 
     def frames(self, i: int, name: str, kind: str, where: Location) -> None:
-        """Add a connect (three rows) or a weld (six rows) of two bodies or sites."""
+        """Add the constraint of a <connect> (three equations) or a <weld> (six equations) of two bodies or sites."""
         source, data = self.source, self.data[i]
         by_sites = source.kind("mjtObj", self.objects[i]) == "site"
         names = source.sites if by_sites else source.bodies
@@ -171,7 +177,7 @@ class _Reader:
         self.add(Weld(second, first, pose=pose, name=name), where)
 
     def point(self, name: str, body: str, position: Sequence[float], where: Location) -> str:
-        """Return the name of a point of a body: the body itself, or a new point."""
+        """Return the name of a frame at ``position`` on a body: that of the body, or of a new point."""
         if not any(position):
             return body
         point = self.source.frame_names.underscored(f"{name}_anchor")

@@ -58,7 +58,7 @@ READ_SENSORS = (*_OF_JOINTS, *_OF_SITES)
 
 
 class ModelSensor(NamedTuple):
-    """A sensor at a joint or in a frame."""
+    """A MuJoCo sensor that linkwork has too, at a joint or in a frame."""
 
     name: str
     joint: str | None
@@ -69,7 +69,7 @@ class ModelSensor(NamedTuple):
 
 
 def listed_sensors(model: Any, caller: str) -> list[ModelSensor]:
-    """Return the sensors of a `mujoco.MjModel` that linkwork has.
+    """List the sensors of a `mujoco.MjModel` whose kinds linkwork has.
 
     Raises TypeError for another type, ImportError without the package mujoco.
     """
@@ -113,7 +113,7 @@ def report_further_content(source: CompiledModel) -> None:
 
 
 def _parameters(source: CompiledModel) -> None:
-    """Note parameters of MuJoCo's solver, states, sensors and flags that are not their defaults."""
+    """Note parameters of MuJoCo's solver, states, sensors and flags that differ from their defaults."""
     model = source.model
     for field, attribute, default in _PARAMETERS:
         if values := source.array(field):
@@ -128,7 +128,7 @@ def _parameters(source: CompiledModel) -> None:
 
 
 def _changed(source: CompiledModel, prefix: str, attribute: str, differs: np.ndarray) -> None:
-    """Note an attribute of the objects with a row of ``differs`` that is not all False."""
+    """Add a note about an attribute of MuJoCo objects; ``differs`` (n, k) is True where a value is not the default."""
     kind = _OWNERS.get(prefix, prefix)
     rows, count = np.flatnonzero(differs.any(axis=1)), len(differs)
     if prefix == "dof":

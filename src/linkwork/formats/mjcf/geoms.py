@@ -84,12 +84,12 @@ class _Reader:
         return bool(self.contype[i] or self.conaffinity[i] or i in self.in_pairs)
 
     def placed(self, i: int, shape: Shape, material: Material | None = None, origin: Pose | None = None) -> Geometry:
-        """Return a shape as geom i: placed in the body, with the geom's name."""
+        """Return a `Geometry` of ``shape`` with the pose in its body and the name of geom i."""
         origin = pose_of(self.pos[i], self.quat[i]) if origin is None else origin
         return Geometry(shape, origin, self.source.geoms[i], material)
 
     def visual_shape(self, i: int) -> Geometry | None:
-        """Return geom i as a visual shape; None for one without a size, or that is transparent."""
+        """Return geom i as a visual shape; None if it has no size or is transparent."""
         kind, rgba = self.kinds[i], self.color(i)
         if kind in ("plane", "hfield") or rgba[3] <= 0.0:
             return None
@@ -105,7 +105,7 @@ class _Reader:
         return None if shape is None else self.placed(i, shape, material)
 
     def color(self, i: int) -> tuple[float, float, float, float]:
-        """Return the colour of geom i: its own, or that of its material if its own is the default."""
+        """Return the RGBA colour of geom i, or that of its material if the geom has the default colour."""
         rgba, k = self.rgba[i], self.material[i]
         if k >= 0 and rgba == [0.5, 0.5, 0.5, 1.0]:
             rgba = self.materials[k]
@@ -174,7 +174,7 @@ class _Reader:
         return self.hulls[k]
 
     def hull_points(self, k: int) -> np.ndarray:
-        """Return the corners of a mesh's convex hull, or all its vertices where MuJoCo made no hull."""
+        """Return the vertices (n, 3) of the convex hull of mesh k, or all its vertices if MuJoCo computed no hull."""
         source, model = self.source, self.source.model
         first, count, graph = (source.array(f"mesh_{x}")[k] for x in ("vertadr", "vertnum", "graphadr"))
         points = np.array(model.mesh_vert[first : first + count], dtype=float)

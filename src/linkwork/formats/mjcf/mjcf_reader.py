@@ -96,7 +96,10 @@ def describe_model(model: Any, *, floating_base: bool | None = None) -> Descript
 
 
 def _checked(source: CompiledModel, findings: Findings, floating_base: bool | None) -> Description:
-    """Return the description of a model.  Raises ModelError, also for values that no part of a robot can have."""
+    """Return the description of a model.
+
+    Raises ModelError with all errors, also for values outside of permitted ranges.
+    """
     try:
         return _describe(source, findings, floating_base)
     except ModelError:
@@ -189,7 +192,10 @@ def _compiled(file: str, files: ModelFiles, findings: Findings) -> tuple[Any, li
 
 
 def _compile_with(file: str, warnings: list[str], content: Mapping[str, bytes]) -> tuple[Any, str]:
-    """Return the compiled model of a file, or MuJoCo's message; ``content`` replaces that of files, by their names."""
+    """Compile an MJCF file; return the model, or None, and MuJoCo's error message.
+
+    ``content`` are the bytes of files by name, which replace those on disk.
+    """
     import mujoco
 
     with _ONE_AT_A_TIME:
@@ -212,9 +218,9 @@ INITIAL = "qpos0"  # name of the configuration in which the model is stated
 def read_keyframes(
     source: CompiledModel, structure: Structure, controls: Mapping[int, str]
 ) -> list[NamedStateDescription]:
-    """Return the keyframes, and the model's initial configuration by the name "qpos0".
+    """Return the keyframes as named configurations, and the model's initial configuration with the name "qpos0".
 
-    ``controls`` are the names of actuators by the index of their control.  Velocities and controls that are all zero
+    ``controls`` are the names of actuators by the index of their control. Velocities and controls that are all zero
     are left out.
     """
     if not structure.joints:
@@ -237,7 +243,7 @@ def read_keyframes(
 
 
 class _Reader:
-    """Reader of configurations and velocities by joint."""
+    """Reader of joint positions and velocities from arrays qpos and qvel."""
 
     def __init__(self, source: CompiledModel, structure: Structure) -> None:
         self.starts, self.dofs = source.array("jnt_qposadr"), source.array("jnt_dofadr")

@@ -50,7 +50,10 @@ _BROKEN = re.compile(  # a name with a line break or a tab, which XML turns into
 
 @dataclass(slots=True)
 class ModelFiles:
-    """Documents and files of a model: their texts and elements, what they name, and faults that a change removes."""
+    """Documents and other files of a model: texts, elements and referenced files.
+
+    It also has the errors that a change of an attribute's value removes.
+    """
 
     lines: dict[tuple[str, str], Location] = field(default_factory=dict)
     displaced: set[str] = field(default_factory=set)  # meshes with a reference pose, which the compiled model forgets
@@ -78,7 +81,7 @@ def check_files(
 
 
 class _Checker:
-    """Checker of the files of a model."""
+    """Checker of all files that an MJCF model refers to."""
 
     def __init__(self, main: str, roots: list[str], findings: Findings, budget: Budget) -> None:
         self.budget, self.content = budget, ModelSize(budget, findings)
@@ -121,7 +124,10 @@ class _Checker:
             self.findings.raise_errors()
 
     def parsed(self, data: bytes, file: str, budget: Budget) -> Element:
-        """Return the root element of a document, also of one that only MuJoCo's parser takes (a warning)."""
+        """Parse a document and return its root element.
+
+        If only MuJoCo's parser accepts the document, a warning is added.
+        """
         if broken := _BROKEN.search(data):
             where = Location(file, data.count(b"\n", 0, broken.start()) + 1)
             self.findings.error(Issue("BAD_NAME", "a name of a file or folder contains a line break or a tab", where))
@@ -145,7 +151,10 @@ class _Checker:
         return root
 
     def check_nesting(self) -> None:
-        """Record an error for documents that include or attach each other in a cycle, or very deep: MuJoCo recurses."""
+        """Record an error for documents that include or attach each other in a cycle or too deep.
+
+        MuJoCo reads them by recursion.
+        """
         left = {file: {part for part in parts if part in self.parts} for file, parts in self.parts.items()}
         depth = 0
         while left:
@@ -209,7 +218,10 @@ class _Checker:
             self.refuse_size(message, "max_files", _where(element, file))
 
     def asset(self, element: Element, file: str, file_folder: str, folder: str, target: str, is_asset: bool) -> None:
-        """Check a file, which is an asset, or may be one because an attribute has its name."""
+        """Check the file ``target`` that an attribute names.
+
+        ``is_asset`` is False if the attribute may be no file name.
+        """
         where = _where(element, file)
         names = dict.fromkeys((target, os.path.basename(target)))  # with the option strippath
         existing = self.existing(names, (folder, file_folder), sorted(self.directories))
@@ -229,7 +241,7 @@ class _Checker:
                 self.count(size, where)
 
     def existing(self, names: Iterable[str], folders: Iterable[str], directories: Iterable[str]) -> list[str]:
-        """Return the files that MuJoCo could mean by one of the names, each once, in MuJoCo's order."""
+        """Return the existing files that MuJoCo would try for ``names``, without repetition, in MuJoCo's order."""
         paths = [os.path.join(folder, between, name) for folder in folders for between in directories for name in names]
         return [
             path for path in dict.fromkeys(map(os.path.normpath, paths)) if "\0" not in path and os.path.exists(path)
@@ -246,7 +258,10 @@ class _Checker:
         return False
 
     def check_finite(self, element: Element, file: str) -> None:
-        """Record the error NOT_FINITE for a physical number that is not finite; MuJoCo might not terminate."""
+        """Record the error NOT_FINITE for NaN or infinity in a physical quantity.
+
+        MuJoCo might not terminate with such a value.
+        """
         for key in _FINITE.intersection(element.attributes):
             text = element.attributes[key]
             if _SUSPECT.search(text) and any(not math.isfinite(x) for x in _floats(text)):
@@ -268,12 +283,15 @@ class _Checker:
             self.fault(element, "range", Issue("LIMIT_ORDER", message, where))
 
     def fault(self, element: Element, key: str, issue: Issue) -> None:
-        """Record an error of an attribute's value."""
+        """Record an error of the value of attribute ``key``, which a change of the attribute can remove."""
         self.result.faults.append((element, key))
         self.findings.error(issue)
 
     def count_asset(self, path: str, tag: str, where: Location) -> None:
-        """Count the pixels of a picture (PNG), which few bytes can state, and the numbers of a height field's file."""
+        """Add the pixels of a PNG picture, or the numbers of a height field's file, to the totals that are limited.
+
+        Few bytes of a file can state a very large picture.
+        """
         start = read_start(path, 24)
         if start.startswith(b"\x89PNG"):
             width, height = int.from_bytes(start[16:20], "big"), int.from_bytes(start[20:24], "big")
@@ -303,7 +321,10 @@ _AMPERSAND = re.compile(r"&(?!(?:amp|lt|gt|quot|apos|#\d+|#x[0-9A-Fa-f]+);)")
 
 
 def _well_formed(token: re.Match[str]) -> str:
-    """Return a comment without "--" inside, or a tag with separated attributes and escaped values."""
+    """Return a token of MuJoCo's XML made well-formed.
+
+    A comment loses each "--"; a tag gets spaces between attributes and escaped values.
+    """
     text = token[0]
     if text.startswith("<!--") and text.endswith("-->"):
         return f"<!--{text[4:-3].replace('-', ' ')}-->"
@@ -316,7 +337,7 @@ def _value(match: re.Match[str]) -> str:
 
 
 def _path(name: str) -> str:
-    """Return a name as a path: MuJoCo takes a backslash as a slash."""
+    """Return ``name`` with slashes in place of backslashes, as MuJoCo reads paths."""
     return name.replace("\\", "/")
 
 

@@ -77,7 +77,7 @@ class ModelSize:
             self._sizes += [(key, _product(value), where) for key, value in attributes.items()]
 
     def count(self, limit: str, subject: str, number: float, where: Where) -> None:
-        """Add to a total.  Record one error TOO_LARGE when it exceeds the limit of the budget."""
+        """Add ``number`` to the total of ``limit``; record one error TOO_LARGE when the total exceeds the budget."""
         total = self._totals[limit] = self._totals.get(limit, 0.0) + number
         most = getattr(self.budget, limit)
         if total > most and limit not in self._refused:
@@ -86,7 +86,10 @@ class ModelSize:
             self.findings.error(Issue("TOO_LARGE", message, where(), self.budget.remedy(limit)))
 
     def check(self, parts: Mapping[str, Sequence[str]], where: Where) -> None:
-        """Record errors of totals.  ``parts`` are the documents that each document includes or attaches."""
+        """Record errors for totals beyond the budget.
+
+        ``parts`` lists the documents that each document includes or attaches.
+        """
         for key, number, at in self._sizes:
             if key.startswith("nuser_"):
                 tag = _USER.get(key[6:], key[6:])
@@ -106,7 +109,7 @@ class ModelSize:
         self.count("max_numbers", "numbers of height fields and arrays", number, where)
 
     def _expanded(self, parts: Mapping[str, Sequence[str]]) -> dict[str, float]:
-        """Return the number of elements that each document makes with the models that it attaches."""
+        """Return the number of elements of each document, with those of the models that it attaches."""
         result: dict[str, float] = {}
         anything = set[str]().union(*self.models.values())
         attached = {
@@ -132,7 +135,7 @@ class ModelSize:
 
 
 def _copies(element: Element) -> float:
-    """Return the number of copies that nested <replicate> make of an element."""
+    """Return the number of copies of an element that its enclosing <replicate> elements make."""
     copies: float = 1.0
     outer: Element | None = element
     while outer is not None:
@@ -143,7 +146,7 @@ def _copies(element: Element) -> float:
 
 
 def _vertices(attributes: Mapping[str, str]) -> float:
-    """Return a bound of the number of vertices of a built-in mesh, by its resolutions."""
+    """Return an upper bound on the number of vertices of a built-in mesh, from its resolutions."""
     sizes = [*_floats(attributes.get("params", ""))][:2]
     largest = min(max(sizes, default=1.0), 1e6)
     return 10.0 * 4.0 ** min(largest, 40.0) if attributes["builtin"] == "sphere" else largest**2
@@ -160,5 +163,5 @@ def _floats(text: str) -> Iterator[float]:
 
 
 def _product(text: str) -> float:
-    """Return the product of the numbers > 1 in a text; 1 for a text without numbers."""
+    """Return the product of the numbers above 1 in ``text``; 1 if it has none."""
     return min(math.prod(max(1.0, number) for number in _floats(text)), 1e30)

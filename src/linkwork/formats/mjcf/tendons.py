@@ -21,7 +21,7 @@ __all__ = ["FixedTendon", "Tendons", "read_tendons"]
 
 @dataclass(frozen=True, slots=True)
 class FixedTendon:
-    """A fixed tendon: its name, and its coefficient for each joint."""
+    """A fixed tendon: its name, and its coefficients by joint. Its length is the weighted sum of joint coordinates."""
 
     name: str
     weights: dict[str, float]
@@ -78,7 +78,7 @@ class _Reader:
         return FixedTendon(name, weights, "m" if slides else "rad")
 
     def spring(self, i: int, name: str, acting: Sequence[str], where: Location) -> ForceElementDescription | None:
-        """Return the spring and damper that a tendon between two sites is, or None for another tendon."""
+        """Return the spring and damper of tendon i between two sites; None if the tendon is neither."""
         source, array = self.source, self.source.array
         path = range(self.first[i], self.first[i] + self.count[i])
         if not {"stiffness", "damping"} & {*acting} or [self.wraps[k] for k in path] != ["site", "site"]:
@@ -100,7 +100,7 @@ class _Reader:
         return ForceElementDescription(spring, where)
 
     def dynamics(self, i: int) -> list[str]:
-        """Return the words for the forces on a tendon besides actuators and equality constraints."""
+        """Return names of the forces on tendon i other than those of actuators and equality constraints."""
         array, off = self.source.array, self.source.disabled
         fields: tuple[tuple[str, set[str], tuple[str, ...]], ...] = (
             ("stiffness", {"spring"}, ("tendon_stiffness", "tendon_stiffnesspoly")),
@@ -119,7 +119,7 @@ class _Reader:
 
 
 def subject(words: Sequence[str]) -> str:
-    """Return the subject of a sentence and its verb: "stiffness is", "stiffness and damping are"."""
+    """Return the listed words with the verb: "stiffness is", "stiffness and damping are"."""
     if len(words) == 1:
         return f"{words[0]} {'are' if words[0].startswith('limits') else 'is'}"
     return f"{', '.join(words[:-1])} and {words[-1]} are"

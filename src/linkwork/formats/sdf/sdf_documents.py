@@ -1,7 +1,7 @@
-"""SDF documents: the file itself, and the models that it includes.
+"""SDF documents: a robot's own file, and the files of models that it includes.
 
-An included file is searched by `resource_paths` and never outside of its folders.  All documents together are within
-the budget of one, however often a file is included.
+An included file is searched by `resource_paths` and only in the folders permitted there. All documents together are
+within the budget of one, however often a file is included.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ _LIGHTS = ("model://sun", "model://directional_light", "model://point_light", "m
 
 @dataclass(frozen=True, eq=False)
 class Document:
-    """One SDF document: its root, its reader, its path and those of the documents that include it."""
+    """One SDF document: its root element, its reader, its path, and the paths of the documents that include it."""
 
     root: Element
     reader: SdfReader
@@ -43,7 +43,7 @@ class Document:
 
 @dataclass(eq=False)
 class Documents:
-    """Reader of documents, which counts the elements of all of them."""
+    """Reader of SDF documents; the limits of size apply to all of them together."""
 
     findings: Findings
     search: FileSearch
@@ -65,9 +65,9 @@ class Documents:
         return Document(root, reader, source, outer, _count(root) if outer else 0)
 
     def include(self, document: Document, include: Element) -> tuple[Document, Element] | None:
-        """Return the document that an `<include>` names, and its `<model>`.
+        """Return the SDF document that an `<include>` names, and its `<model>` element.
 
-        The model is None for a document with other content, such as a light, and after an error.
+        The result is None for a document with other content, such as a light, and after an error.
         """
         reader = document.reader
         uri = reader.string(include, "uri")
@@ -115,7 +115,7 @@ class Documents:
         return Document(known.root, known.reader, known.path, outer, known.count)
 
     def _model_file(self, path: str, reader: SdfReader, include: Element) -> str | None:
-        """Return the SDF file that the model.config of a model's folder names; the path of a file is unchanged."""
+        """Return the path of a model's SDF file: ``path``, or for a folder the file that its model.config names."""
         if not os.path.isdir(path):
             return path
         for name in _MANIFESTS:
@@ -158,7 +158,7 @@ def _folder(document: Document) -> tuple[str, ...]:
 
 
 def _release(element: Element) -> tuple[int, ...]:
-    """Return the version that an `<sdf>` of a model.config states; the lowest version for invalid text."""
+    """Return the version of SDF that an `<sdf>` of a model.config states; the lowest version for invalid text."""
     text = element.attributes.get("version", "").strip()
     return tuple(map(int, text.split("."))) if re.fullmatch(r"[0-9]{1,3}\.[0-9]{1,3}", text) else (0,)
 

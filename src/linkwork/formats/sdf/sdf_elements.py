@@ -63,12 +63,12 @@ class SdfReader(Reader):
         return text
 
     def flag(self, parent: Element, tag: str, default: bool = False) -> bool:
-        """Return the switch in a child's text; the default without the child."""
+        """Return the bool in a child's text; ``default`` if the child is missing."""
         child = parent.first(tag)
         return default if child is None else self._switch(child, f"<{tag}>", child.text, default)
 
     def flag_attribute(self, element: Element, attribute: str) -> bool:
-        """Return the switch in an attribute; False without it."""
+        """Return the bool in an attribute; False if it is missing."""
         text = element.attributes.get(attribute)
         return text is not None and self._switch(element, attribute, text, False)
 
@@ -82,7 +82,9 @@ class SdfReader(Reader):
     # -- numbers
 
     def value(self, parent: Element | None, tag: str, default: float | None = None, largest: float = LARGEST) -> float:
-        """Return the number in a child's text; the default without it, or the error ELEMENT_MISSING.
+        """Return the number in a child's text; ``default`` if the child is missing.
+
+        Without a default a missing child is the error ELEMENT_MISSING.
 
         A number beyond ``largest`` is the error MAGNITUDE.
         """
@@ -116,7 +118,7 @@ class SdfReader(Reader):
     def values(
         self, element: Element, count: int, default: Iterable[float] = (), largest: float = LARGEST
     ) -> tuple[float, ...]:
-        """Return the ``count`` numbers in an element's text; the default after an error, or zeros."""
+        """Return the ``count`` numbers in an element's text; after an error ``default``, or zeros without a default."""
         fallback = tuple(default) or (0.0,) * count
         try:
             result = parse_number_list(element.text, count)
@@ -150,7 +152,7 @@ class SdfReader(Reader):
     # -- poses
 
     def pose_in(self, parent: Element) -> tuple[Pose, str]:
-        """Return the pose that a child `<pose>` states, and the name of its frame ("" for the default).
+        """Return the pose in the child `<pose>`, and the name of its reference frame ("" for the default).
 
         Without the child it is the identity.
         """
@@ -158,7 +160,7 @@ class SdfReader(Reader):
         return (Pose.identity(), "") if element is None else self.pose_of(element)
 
     def pose_of(self, element: Element) -> tuple[Pose, str]:
-        """Return the pose in a `<pose>`, and the name of its frame ("" for the default).
+        """Return the pose in a `<pose>`, and the name of its reference frame ("" for the default).
 
         The rotation is stated by roll, pitch and yaw [rad, or deg], or by a unit quaternion (QUAT_NORM).
         """
@@ -188,5 +190,5 @@ class SdfReader(Reader):
 
 
 def version_text(release: Release) -> str:
-    """Return the text of a version: "1.9"."""
+    """Return a version of SDF as text, such as "1.9"."""
     return f"{release[0]}.{release[1]}"

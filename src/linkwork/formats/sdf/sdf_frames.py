@@ -1,7 +1,7 @@
-"""Frames of SDF: models, links, joints and frames by scoped names, their poses, and the links that carry them.
+"""Frames of SDF (models, links, joints, <frame>): their scoped names, their poses, and the links that they move with.
 
-Each of them is a frame with a pose relative to another one, its base.  The bases of all frames form a tree, whose root
-is the world.  A frame moves with its carrier: a link carries itself, a joint moves with its child, a model with its
+Each of them is a frame with a pose relative to another one, its base. The bases of all frames form a tree, whose root
+is the world. A frame moves with its carrier: a link carries itself, a joint moves with its child, a model with its
 canonical link, and a ``<frame>`` with the frame to which it is attached; the world carries static models.
 
 Names inside a nested model "hand" of a model are written "hand::palm" in the model.
@@ -25,7 +25,7 @@ SEPARATOR = "::"
 
 @dataclass(eq=False, slots=True)
 class Node:
-    """A frame: the world, a model, a link, a joint, or a ``<frame>``."""
+    """A frame of an SDF document: the world, a model, a link, a joint, or a ``<frame>``."""
 
     name: str  # with the names of the models around it, from the outermost model
     kind: str  # the element's tag; "world" for the world
@@ -82,7 +82,7 @@ class Scope:
 
 
 class Frames:
-    """All frames of a document."""
+    """All frames of an SDF document, and the functions that find their poses."""
 
     def __init__(self, world: Node) -> None:
         self.world = world
@@ -94,10 +94,10 @@ class Frames:
         return node
 
     def resolve(self) -> None:
-        """Find the base and the carrier of each frame, and their poses.
+        """Find each frame's pose, its base (the frame it is relative to) and its carrier (the link it moves with).
 
-        Errors: UNKNOWN_FRAME, UNKNOWN_LINK, NO_LINKS, FRAME_CYCLE.  The caller raises errors of names after it has read
-        the other content of the document.  Raises ModelError for other errors.
+        Errors: UNKNOWN_FRAME, UNKNOWN_LINK, NO_LINKS, FRAME_CYCLE. The caller raises errors of names after it has read
+        the other content of the document. Raises ModelError for other errors.
         """
         findings = self.world.reader.findings
         for node in self.nodes:
@@ -120,8 +120,8 @@ class Frames:
     def relative(self, a: Node, b: Node) -> Pose:
         """Return the pose X_ab of one frame in another.
 
-        It is composed of the poses between both, so that a pose that the file states is returned unchanged; for frames
-        that are far apart, of their poses in the world.  It is the identity after errors of names.
+        A pose that the file states is returned unchanged, since only poses between the two frames are multiplied. For
+        frames that are far apart, their poses in the world are used. It is the identity after errors of names.
         """
         if not self.is_resolved:
             return _IDENTITY
@@ -138,7 +138,7 @@ class Frames:
 
     @staticmethod
     def body_of(node: Node) -> Node:
-        """Return the link that carries a frame, or the world."""
+        """Return the link that a frame moves with, or the world."""
         passed = [node]
         while not passed[-1].is_body and (after := passed[-1].carrier) is not None:
             passed.append(after)
@@ -147,7 +147,10 @@ class Frames:
         return passed[-1]
 
     def lookup(self, scope: Scope, name: str, label: str, reader: SdfReader, element: Element) -> Node | None:
-        """Return the frame with a name; None after the error UNKNOWN_FRAME."""
+        """Return the frame called ``name`` in a scope; None, with the error UNKNOWN_FRAME, if there is none.
+
+        ``label`` describes the reference in the message.
+        """
         node = scope.find(name)
         if node is None:
             message = f"{label}: frame {quoted(name)} does not exist in {_shown(scope.owner)}"
@@ -155,7 +158,7 @@ class Frames:
         return node
 
     def _connect(self, node: Node) -> None:
-        """Find a frame's base and carrier by their names."""
+        """Find the frame that a frame is relative to, and the link that it moves with, by the names in the file."""
         scope = node.scope
         assert scope is not None
         stated = node.element.first("pose") or node.element
@@ -209,7 +212,7 @@ class Frames:
         return child
 
     def _refuse_cycles(self, label: str, after: Iterable[Node | None]) -> None:
-        """Record the error FRAME_CYCLE for each cycle; ``after`` is the next frame of each frame."""
+        """Record the error FRAME_CYCLE for each cycle of references; ``after`` is the frame each frame refers to."""
         following = dict(zip(self.nodes, after, strict=True))
         passed: dict[Node, int] = {}
         for start, first in enumerate(self.nodes):
@@ -230,7 +233,10 @@ class Frames:
             node.reader.error(node.element, "FRAME_CYCLE", message)
 
     def _apply_placement(self, model: Node) -> None:
-        """Replace the pose of a model's placement frame by that of the model: X_RM = X_RP X_MP⁻¹."""
+        """Convert a model's pose, stated for its placement frame P, to a pose of the model frame M.
+
+        X_RM = X_RP X_MP⁻¹, where R is the frame that the pose is relative to.
+        """
         inner = model.inner
         assert inner is not None
         node = self.lookup(inner, model.placement_name, "placement_frame", model.reader, model.element)
@@ -244,7 +250,7 @@ class Frames:
             model.raw = compose(model.raw, X.inv().formed())
 
     def _from_the_world(self) -> Iterator[Node]:
-        """Yield each frame after its base."""
+        """Yield all frames, each after the frame that its pose is relative to."""
         done = {self.world}
         for first in self.nodes:
             chain, node = [], first

@@ -114,7 +114,7 @@ def _type(reader: SdfReader, element: Element) -> str | None:
 
 
 def _maker(node: Node, kind: str, axes: tuple[Axis, ...], continuous: str) -> Callable[[Rotation], JointType]:
-    """Return the function that makes the joint's type."""
+    """Return a function that creates the joint type from a rotation, which is applied to the axes."""
     directions = [axis.direction for axis in axes]
     pitch = _pitch(node) if kind == "screw" else 0.0
 
@@ -171,7 +171,7 @@ def _pitch(node: Node) -> float:
 
 
 def _axis(frames: Frames, node: Node, tag: str, kind: str) -> Axis:
-    """Return an axis of a joint, with the values that its element states."""
+    """Return an axis of a joint, with the limits and dynamics that its element states."""
     reader, element = node.reader, node.element.first(tag)
     if element is None:
         if kind != "gearbox":
@@ -202,10 +202,10 @@ def _axis(frames: Frames, node: Node, tag: str, kind: str) -> Axis:
 
 
 def _direction(frames: Frames, node: Node, axis: Element) -> Vec3:
-    """Return the direction of an axis in the joint's frame; z without an `<xyz>`.
+    """Return the direction of an axis in the joint's frame; the z direction if it has no `<xyz>`.
 
     It is stated in the joint's frame or in the frame that ``expressed_in`` names; up to SDF 1.4, and with
-    ``use_parent_model_frame`` up to 1.6, in the model's frame.  Errors: AXIS_ZERO, UNKNOWN_FRAME.  Warning: AXIS_NORM.
+    ``use_parent_model_frame`` up to 1.6, in the model's frame. Errors: AXIS_ZERO, UNKNOWN_FRAME. Warning: AXIS_NORM.
     """
     reader, element, scope = node.reader, axis.first("xyz"), node.scope
     assert scope is not None
@@ -242,7 +242,7 @@ def _direction(frames: Frames, node: Node, axis: Element) -> Vec3:
 
 
 def _with_gear(frames: Frames, joint: SdfJoint) -> SdfJoint:
-    """Return the joint with the ratio and the reference of a gearbox."""
+    """Return a gearbox joint with its gear ratio and its reference body, as its element states them."""
     reader, element, scope = joint.reader, joint.element, joint.node.scope
     assert scope is not None
     name, ratio = reader.string(element, "gearbox_reference_body"), reader.value(element, "gearbox_ratio", 1.0)
@@ -260,7 +260,7 @@ def _with_gear(frames: Frames, joint: SdfJoint) -> SdfJoint:
 
 
 def values_of(axes: Iterable[Axis], name: str) -> tuple[Any, ...]:
-    """Return a value of all axes."""
+    """Return the values called ``name`` of all axes, one after the other."""
     return tuple(getattr(axis, name) for axis in axes)
 
 

@@ -1,4 +1,4 @@
-"""Inertias and shapes of links, and poses, as elements of SDF."""
+"""Writer of inertias, shapes and poses of links as elements of SDF."""
 
 from __future__ import annotations
 
@@ -108,7 +108,7 @@ class LinkContents:
 
 
 def add_pose(node: Node, pose: Pose, relative_to: str | None = None) -> None:
-    """Add the ``<pose>`` of an element; without ``relative_to``, the identity is left out."""
+    """Add a ``<pose>`` to an element, in the frame ``relative_to``."""
     attributes = {} if relative_to is None else {"relative_to": relative_to}
     if pose.is_identity and not attributes:
         return

@@ -26,7 +26,7 @@ _MOMENTS = ("ixx", "ixy", "ixz", "iyy", "iyz", "izz")
 
 
 class LinkReader:
-    """Reader of links, which counts the values supplied by SDF's defaults.
+    """Reader of SDF links, which counts values that are missing in the file and replaced by SDF's defaults.
 
     ``inertia`` selects a link's inertia: the ``"given"`` one, the ``"nearest"`` physically consistent one, or zero
     (``"ignore"``).
@@ -39,7 +39,7 @@ class LinkReader:
         self.without_effect: dict[str, list[tuple[Node, Element]]] = {}
 
     def read(self, node: Node, name: str) -> LinkDescription:
-        """Return the link that a `<link>` describes, under a name."""
+        """Return the link that a `<link>` describes, with the given name."""
         reader, element = node.reader, node.element
         visuals, collisions = self._shapes(node, "visual"), self._shapes(node, "collision")
         shapes = (*(geometry for geometry, _ in visuals), *(geometry for geometry, _ in collisions))
@@ -56,7 +56,7 @@ class LinkReader:
         )
 
     def report(self) -> None:
-        """Report findings that several links share, once each."""
+        """Report findings that concern several links once, with the number of links."""
         for content, uses in (*self.unsupported.items(), *self.without_effect.items()):
             node, element = uses[0]
             times = f" ({len(uses)} times, here first)" if len(uses) > 1 else ""
@@ -129,7 +129,9 @@ class LinkReader:
     def _automatic(
         self, node: Node, element: Element, shapes: tuple[Geometry, ...], collisions: list[tuple[Geometry, Element]]
     ) -> Inertia:
-        """Return the inertia of a link's collision shapes, each with its density.
+        """Return the inertia of a link computed from its collision shapes and their densities.
+
+        If the file states a mass, the inertia is scaled to that mass.
 
         A mass that is stated scales it.
         """
@@ -276,7 +278,9 @@ class LinkReader:
 
 
 def _sizes(reader: SdfReader, element: Element, tag: str, count: int = 1) -> tuple[float, ...]:
-    """Return the dimensions of a primitive shape from a child.
+    """Return the positive dimensions of a primitive shape, from the text of the child ``tag``.
+
+    A value that is not positive is the error GEOM_SIZE.
 
     One that is not positive is the error GEOM_SIZE.
     """
@@ -291,7 +295,7 @@ def _sizes(reader: SdfReader, element: Element, tag: str, count: int = 1) -> tup
 
 
 def _material(reader: SdfReader, element: Element) -> Material | None:
-    """Return the diffuse colour of a `<material>`; None without one."""
+    """Return a material with the diffuse colour of a `<material>`; None if it states no colour."""
     diffuse = element.first("diffuse")
     if diffuse is None:
         return None

@@ -1,4 +1,4 @@
-"""Models of an SDF document: their links, joints and frames by name, with those of nested and included models."""
+"""Models of an SDF document, including nested and included models: their links, joints and frames by name."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ class Models:
         return self.scope.models
 
     def model_of(self, node: Node) -> Node | None:
-        """Return the outermost model that contains a link, a joint or a frame; None for one of the world itself."""
+        """Return the outermost model that contains a link, a joint or a frame; None if it is directly in the world."""
         scope, model = node.scope, None
         while scope is not None and scope.owner.kind != "world":
             model = scope.owner
@@ -45,7 +45,7 @@ class Models:
 
 @dataclass(frozen=True)
 class _Overrides:
-    """Content of an `<include>` that replaces values of the model that it includes."""
+    """Content of an `<include>` that replaces values of the included model, such as its name and pose."""
 
     include: Element
     reader: SdfReader
@@ -53,7 +53,7 @@ class _Overrides:
 
 
 def read_models(documents: Documents, document: Document, world: Element) -> Models:
-    """Return the models of a ``<world>``, or of an ``<sdf>`` without one, with their frames.  Raises ModelError."""
+    """Return the models in a ``<world>``, or in an ``<sdf>`` without a world, with their frames. Raises ModelError."""
     node = Node("world", "world", world, document.reader)
     scope = Scope(node, document.reader)
     node.inner = scope
@@ -100,7 +100,7 @@ class _Builder:
                         self.read_model(*included, scope, prefix, level, overrides)
 
     def node(self, reader: SdfReader, element: Element, scope: Scope, prefix: str, name: str | None = None) -> Node:
-        """Add a frame to a scope, under the name that its element states."""
+        """Add a frame for an element to a scope, called ``name`` or by the name that the element states."""
         name = reader.name(element) if name is None else name
         node = Node(prefix + (name or ""), element.tag, element, reader, scope, fixed=scope.owner.fixed)
         node.raw, node.base_name = reader.pose_in(element)
@@ -117,10 +117,11 @@ class _Builder:
 
     @staticmethod
     def enter(reader: SdfReader, scope: Scope, name: str, node: Node) -> None:
-        """Enter a name into a scope.
+        """Add a name to a scope, and report a name that is taken.
 
-        Since SDF 1.7 a link, a joint, a model and a frame have distinct names; in earlier versions only names of one
-        kind are distinct, and a name of several kinds denotes the link. A repeated name is the error DUPLICATE_NAME.
+        Since SDF 1.7 a link, a joint, a model and a frame have distinct names; in earlier versions names are distinct
+        within a kind only, and a name of several kinds refers to the link. A repeated name is the error
+        DUPLICATE_NAME.
         """
         earlier = scope.names.setdefault(name, node)
         if earlier is node:
@@ -165,7 +166,7 @@ class _Builder:
         self.read_content(document, element, inner, f"{node.name}{SEPARATOR}", level + 1, _CONTENT)
 
     def _override(self, node: Node, overrides: _Overrides | None) -> None:
-        """Set a model's pose, and True if it is static, from its element and the `<include>` around it."""
+        """Set the pose of a model, and whether it is static, from its element and the enclosing `<include>`."""
         element, reader = node.element, node.reader
         node.placement_name = element.attributes.get("placement_frame", "").strip()
         node.fixed = node.fixed or reader.flag(element, "static")
@@ -191,7 +192,7 @@ class _Builder:
         overrides: _Overrides,
         name: str,
     ) -> None:
-        """Add the content of an included model to the model around it.
+        """Add the content of an included model with the attribute ``merge`` to the model that includes it.
 
         A frame named "_merged__arm__model__" takes the place of the frame of the merged model "arm".
         """

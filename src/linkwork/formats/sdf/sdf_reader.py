@@ -188,7 +188,7 @@ def _world(document: Document) -> Element:
 
 
 def _chosen(models: Models, model: str | None) -> Sequence[Node]:
-    """Return the outermost models to read.  Raises UnknownNameError for a name that is not one of them."""
+    """Return the outermost models to read: all, or that called ``model``. Raises UnknownNameError."""
     if model is None:
         return models.outermost
     matches = [node for node in models.outermost if node.name == model]
@@ -198,21 +198,24 @@ def _chosen(models: Models, model: str | None) -> Sequence[Node]:
 
 
 def _of(models: Models, nodes: Iterable[Node], chosen: Sequence[Node], model: str | None) -> list[Node]:
-    """Return the links, joints or frames of the chosen models; without a choice all."""
+    """Return those nodes (links, joints or frames) that are in the chosen models; all nodes if ``model`` is None."""
     if model is None:
         return list(nodes)
     return [node for node in nodes if models.model_of(node) in chosen]
 
 
 def _name(document: Document, world: Element, chosen: Sequence[Node]) -> str:
-    """Return the name of the one model, or of the world."""
+    """Return the robot's name: that of the model if one is chosen, else that of the world."""
     if len(chosen) == 1 or (chosen and world.tag != "world"):
         return chosen[0].name
     return document.reader.name(world) or WORLD
 
 
 def _gravity(reader: SdfReader, world: Element) -> Vec3 | None:
-    """Return the gravity of a world, in SDF up to 1.5 that of its first `<physics>`; None without a world."""
+    """Return the gravity of a world; None without a world.
+
+    Up to SDF 1.5 it is stated in the world's first `<physics>`.
+    """
     if world.tag != "world":
         return None
     element = world.first("gravity")
@@ -224,7 +227,7 @@ def _gravity(reader: SdfReader, world: Element) -> Vec3 | None:
 
 
 def _frames(frames: Frames, marks: Iterable[Node], names: ModelNames) -> Iterable[FrameDescription]:
-    """Yield the `<frame>` elements, each on the link that carries it, or on the world."""
+    """Yield each `<frame>` element as a frame with a pose on the link that it moves with, or on the world."""
     for mark in marks:
         body = frames.body_of(mark)
         where = mark.reader.where(mark.element)
@@ -232,7 +235,10 @@ def _frames(frames: Frames, marks: Iterable[Node], names: ModelNames) -> Iterabl
 
 
 class _MeshNames:
-    """Names of mesh files: as in the file, or for an included file relative to the file that includes it."""
+    """Names of mesh files.
+
+    A name in an included file becomes relative to the robot's own file.
+    """
 
     def __init__(self, document: Document) -> None:
         self.main = document.reader
@@ -251,14 +257,14 @@ class _MeshNames:
 
 
 class _Followers:
-    """Mimic relations of a tree's joints, and the constraints that hold them while all joints move freely."""
+    """Mimic relations of a tree's joints, and couplings that replace them while all joints stay independent."""
 
     def __init__(self, frames: Frames, tree: SpanningTree, names: ModelNames) -> None:
         self.frames, self.tree, self.names = frames, tree, names
         self.constraints: list[ConstraintDescription] = []
 
     def with_mimics(self) -> Iterable[JointDescription]:
-        """Yield the joints of the tree, with the relations that they state."""
+        """Yield the joints of the tree, each with the mimic relation that the file states for it."""
         known = {joint.node: joint for joint in self.tree.tree}
         by_name = {self.names(joint.node): joint for joint in self.tree.tree}
         for described in self.tree.joints:

@@ -154,11 +154,11 @@ _UNTIL: dict[str, dict[str, int]] = {  # the last minor version that has an item
 
 
 def check(reader: SdfReader, root: Element) -> None:
-    """Record each element and attribute of an ``<sdf>`` document that the reader does not use.
+    """Record each element and attribute of an ``<sdf>`` document that the reader does not use or accept.
 
-    They are unknown (UNKNOWN_TAG), without effect on the robot (IGNORED), not supported (UNSUPPORTED), of a later
-    version of SDF than the document (VERSION; they are read), of an earlier one (UNKNOWN_TAG; they are not read), or
-    stated twice (the error DUPLICATE_ELEMENT), or to be expanded by xacro (the error XACRO).
+    Such content is unknown (UNKNOWN_TAG), without effect on the robot (IGNORED), not supported (UNSUPPORTED), of a
+    later version of SDF than the document (VERSION; they are read), of an earlier one (UNKNOWN_TAG; they are not
+    read), or stated twice (the error DUPLICATE_ELEMENT), or to be expanded by xacro (the error XACRO).
     """
     log = Unused(reader)
     minor = reader.release[1]
@@ -222,7 +222,7 @@ def states_dynamics(axis: Element) -> bool:
 
 
 def _without_effect(element: Element, name: str) -> Iterator[tuple[str, str]]:
-    """Yield the children that other content of an element makes useless, with the reason."""
+    """Yield the children of an element that have no effect because of another child, each with the reason."""
     joint_type = element.attributes.get("type", "").strip().lower()
     match name:
         case "joint":

@@ -37,9 +37,9 @@ WORLD = "world"
 
 
 class ModelNames:
-    """Names of links, joints and frames: without the model's name if there is only one model.
+    """Names of links, joints and frames in the robot; they start with the model's name if there are several models.
 
-    A joint or a frame of the world has "world::" before its name if an element of the one model has the same name.
+    With a single model, a joint or frame of the world gets the prefix "world::" if the model uses its name.
     """
 
     def __init__(self, prefix: str, nodes: Iterable[Node]) -> None:
@@ -63,7 +63,7 @@ class ModelNames:
 
 
 class _Parts:
-    """Connected parts of a graph, by union-find."""
+    """Connected components of a graph of links, found by union-find."""
 
     def __init__(self) -> None:
         self.parents: dict[Node, Node] = {}
@@ -77,7 +77,7 @@ class _Parts:
         return path[-1]
 
     def join(self, a: Node, b: Node) -> bool:
-        """Connect two nodes; return False if they are connected already."""
+        """Connect two links; return False if they are connected already."""
         a, b = self.find(a), self.find(b)
         if a is not b:
             self.parents[b] = a
@@ -86,7 +86,7 @@ class _Parts:
 
 @dataclass(eq=False)
 class SpanningTree:
-    """The joints of a tree and the loop joints, as a description states them.
+    """Tree joints and loop joints of the models, as descriptions from which a robot is built.
 
     ``floating_base`` decides how the base moves: as the file says (None), freely (True) or not at all (False).
     """
@@ -101,7 +101,7 @@ class SpanningTree:
     tree: list[SdfJoint] = field(default_factory=list)  # that are part of the tree
 
     def build(self, joints: Sequence[SdfJoint]) -> None:
-        """Describe the joints.  Records notes for joints that cannot move, and the error FLOATING_BASE."""
+        """Sort the joints into tree joints and loop joints, and describe them."""
         self.names.joints.taken.update(self.names(joint.node) for joint in joints)
         static = [link for link in self.links if link.fixed]
         moving = [joint for joint in joints if joint.kind != "gearbox" and not self._is_immovable(joint)]
@@ -136,7 +136,7 @@ class SpanningTree:
                 self._add_gear(joint)
 
     def _is_immovable(self, joint: SdfJoint) -> bool:
-        """Return True, with a note, for a joint between links of static models, or one of them and the world."""
+        """Return True, with a note, for a joint that cannot move: both its links are static or the world."""
         if not all(link.fixed or link.kind == "world" for link in _ends(joint)):
             return False
         message = "is ignored: both of its links are fixed to the world"
@@ -146,7 +146,10 @@ class SpanningTree:
     # -- the graph
 
     def _accepted(self, static: Iterable[Node], joints: Sequence[SdfJoint]) -> tuple[dict[SdfJoint, None], _Parts]:
-        """Return the joints of the tree, and the parts that they and the links ``static``, fixed to the world, form."""
+        """Return the joints of the tree, and the connected components that they form with the world.
+
+        The links ``static`` are fixed to the world.
+        """
         parts, carried = _Parts(), {self.frames.world, *static}
         for link in static:
             parts.join(self.frames.world, link)
@@ -161,7 +164,7 @@ class SpanningTree:
         return accepted, parts
 
     def _roots(self, joints: Iterable[SdfJoint], parts: _Parts) -> dict[Node, None]:
-        """Return the floating link of each part of the graph that is not connected to the world."""
+        """Return the link of each component not connected to the world that gets a floating joint."""
         children = {joint.child for joint in joints}
         roots = {parts.find(self.frames.world): self.frames.world}
         for links in ([link for link in self.links if link not in children], self.links):
@@ -171,7 +174,10 @@ class SpanningTree:
         return dict.fromkeys(link for link in self.links if link in chosen)
 
     def _freed(self, static: Sequence[Node], floating: Iterable[Node], accepted: Iterable[SdfJoint]) -> Node | None:
-        """Return the link, fixed to the world, that the option ``floating_base`` frees; None if the base floats."""
+        """Return the link that the option ``floating_base`` makes floating, though the file fixes it to the world.
+
+        None if the base floats already.
+        """
         if any(True for _ in floating):
             return None
         world = self.frames.world
@@ -192,7 +198,7 @@ class SpanningTree:
         return bases[0]
 
     def _reversed(self, accepted: Iterable[SdfJoint], roots: Sequence[Node]) -> set[SdfJoint]:
-        """Return the joints whose child is before their parent in the tree."""
+        """Return the joints whose child link comes before their parent link in the tree, starting from the roots."""
         around: dict[Node, list[SdfJoint]] = {}
         for joint in accepted:
             for link in _ends(joint):
@@ -227,10 +233,10 @@ class SpanningTree:
         self.joints.append(JointDescription(name, WORLD, self.names(link), joint, X, limits, zeros, zeros, where=where))
 
     def _add_joint(self, sdf_joint: SdfJoint, is_reversed: bool) -> None:
-        """Describe a joint of the tree.
+        """Add the description of a tree joint; ``is_reversed`` if the file's child link is its parent in the tree.
 
-        The joint is stated in the axes of the link after it if it is fixed or prismatic, or if both have the same
-        origin. A ball joint has no axes that could be rotated, so its frame must also be parallel to the link's.
+        The joint has the axes of its child link if it is fixed or prismatic, or if both have the same origin. A ball
+        joint has no axes that could be rotated, so its frame must also be parallel to the link's.
         """
         before, after = (sdf_joint.child, sdf_joint.parent) if is_reversed else (sdf_joint.parent, sdf_joint.child)
         rotor = self.frames.relative(sdf_joint.node, after)
@@ -293,9 +299,10 @@ class SpanningTree:
         self.constraints.append(ConstraintDescription(LoopJoint(name, joint, M, F, **values), where))
 
     def _add_gear(self, sdf_joint: SdfJoint) -> None:
-        """Describe a gearbox: a gear between the hinges that carry its parent and its child on the reference body.
+        """Describe a gearbox as a linear coupling of two hinges.
 
-        The child's angle about the gearbox's second axis is −ratio times the parent's angle about its first axis.
+        One hinge connects the gearbox's parent with the reference body, the other its child. The child's angle about
+        the gearbox's second axis is −ratio times the parent's angle about its first axis.
         """
         hinges = {frozenset(_ends(joint)): joint for joint in self.tree if joint.kind in ("revolute", "continuous")}
         pairs = []
@@ -320,7 +327,7 @@ class SpanningTree:
         self.constraints.append(ConstraintDescription(gear, where))
 
     def _sign(self, gearbox: SdfJoint, direction: Vec3, hinge: SdfJoint) -> float:
-        """Return 1 or -1 for a hinge along a direction of a gearbox or against it, and 0 for any other axis."""
+        """Return 1 or −1 if a hinge's axis is parallel or opposite to a gearbox's direction; 0 for any other axis."""
         turn = self.frames.relative(hinge.node, gearbox.node).rotation
         a, b = turn @ direction, hinge.axes[0].direction
         cosine = a.dot(b) / (a.dot(a) * b.dot(b)) ** 0.5
@@ -332,7 +339,7 @@ def _ends(joint: SdfJoint) -> tuple[Node, Node]:
 
 
 def _limits(sdf_joint: SdfJoint, joint: JointType) -> Limits:
-    """Return the limits that the axes state; infinite ones for a joint with other coordinates than its axes."""
+    """Return the limits of a joint from its axes; infinite if the joint's coordinates are not those of its axes."""
     if len(sdf_joint.axes) != joint.nv:
         return Limits.none(joint)
     velocity, effort = values_of(sdf_joint.axes, "velocity"), values_of(sdf_joint.axes, "effort")

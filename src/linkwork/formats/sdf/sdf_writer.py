@@ -1,8 +1,8 @@
 """Writing of SDF 1.11: one model, by itself or in a world.
 
-Poses are relative to the links and joints that they belong to, with quaternions, so that nothing is computed from
-several of them.  Content that SDF cannot represent is listed: as NOT_WRITTEN if it is lost, and as WRITTEN_AS if it has
-another form.  A joint that SDF cannot represent by any of its joints is an error.
+Poses are relative to the links and joints that they belong to, with quaternions, so that no written pose is a product
+of several poses. Content that SDF cannot represent is listed: as NOT_WRITTEN if it is lost, and as WRITTEN_AS if it
+has another form. A joint that SDF cannot represent by any of its joints is an error.
 
 Source: http://sdformat.org/spec?ver=1.11 and the proposals on the semantics of poses and frames there.
 """
@@ -64,8 +64,8 @@ def sdf_text(
 ) -> tuple[str, Report]:
     """Return a robot as the text of an SDF file, and the report of content that SDF cannot represent.
 
-    With the name of a ``world``, the model is in a world of this name, which states the gravity.  ``meshes`` is a
-    folder for hulls, which SDF has no shape for; ``path`` is that of the file.
+    With the name of a ``world``, the model is in a world of this name, which states the gravity. ``meshes`` is a
+    folder for hulls, which SDF cannot represent; ``path`` is the path of the SDF file.
 
     Raises ModelError for a joint that SDF does not have, and with ``strict`` for any loss (NOT_WRITTEN); ValueError
     for a name that XML cannot represent.
@@ -74,10 +74,10 @@ def sdf_text(
 
 
 class _Writer:
-    """Writer of one robot.
+    """Writer of one robot as SDF.
 
-    ``links`` collects the links that connect parts of joints.  ``root`` is the link that no joint moves, or None if
-    that is the world itself.
+    ``links`` collects massless links that connect the parts of a joint. ``root`` is the link that no joint moves, or
+    None if that is the world.
     """
 
     def __init__(self, tree: Tree, strict: bool, world: str | None, meshes: MeshFolder | None) -> None:
@@ -133,7 +133,7 @@ class _Writer:
         return xml_text(root), report
 
     def _parents(self) -> dict[str, str]:
-        """Return the parent of each link that a joint moves or fixes, by names in the file."""
+        """Return the parent link of each link that has a joint, fixed or moving; both by their names in the file."""
         result = {
             self.link_names[joint.child]: self.link_names.get(joint.parent, joint.parent) for joint in self.joints
         }
@@ -142,7 +142,10 @@ class _Writer:
         return result
 
     def _canonical(self) -> dict[str, str]:
-        """Return the attribute that names the root link, which the model's frame is fixed to; none if it is first."""
+        """Return the attribute that names the canonical link, to which the model frame is fixed.
+
+        There is no attribute if this link is the first of the file.
+        """
         first = next((link.name for link in self.described.links if link.name != "world"), None)
         return {} if self.root in (None, first) else {"canonical_link": self.link_names[self.root or ""]}
 
@@ -198,7 +201,7 @@ class _Writer:
     # -- joints
 
     def _simple(self, joint: JointDescription) -> list[JointDescription]:
-        """Return the joints of SDF that a joint is written as."""
+        """Return the SDF joints that represent a joint of the robot: one, or several in a chain."""
         element, type_name = f"joint[{joint.name}]", joint.joint.type_name()
         body = self.described.bodies.get(joint.name)
         if isinstance(joint.joint, _FREE) and is_own(joint.joint) and body is not None and body.parent == WORLD:

@@ -38,7 +38,7 @@ _RIGHT_ANGLE = 1e-9  # largest cosine between axes at a right angle
 def add_axes(
     log: WritingLog, node: Node, element: str, kind: JointType, values: Mapping[str, tuple[float, ...]]
 ) -> None:
-    """Add the axes of a joint, with the values for each; a ball joint has no element for its values."""
+    """Add the axes of a joint with their limits and dynamics; SDF has no element for those of a ball joint."""
     axes = _axes_of(kind)
     no_limits = {"lower": -math.inf, "upper": math.inf, "velocity": math.inf, "effort": math.inf}
     if isinstance(kind, UnboundedRevolute):
@@ -66,7 +66,7 @@ def add_axes(
 
 
 def type_of(kind: JointType) -> str:
-    """Return the type of a joint in SDF."""
+    """Return the SDF type of a joint, such as "revolute"."""
     return _TYPES[type(kind)]
 
 
@@ -91,10 +91,10 @@ _TYPES: dict[type[JointType], str] = {
 
 
 class LoopWriter:
-    """Writer of the loops of one robot.
+    """Writer of the loop joints of one robot.
 
-    ``links`` and ``joints`` are the names in the file, by those of the robot.  ``written`` has the links that each loop
-    in the file connects.
+    ``links`` and ``joints`` map the robot's names to those in the file. ``written`` has the links that each written
+    loop connects.
     """
 
     def __init__(
@@ -106,7 +106,7 @@ class LoopWriter:
         self.exchanged: set[str] = set()  # loops whose ends are exchanged in the file
 
     def add(self, model: Node, loop: LoopJoint) -> None:
-        """Write a loop as a joint, or list why the file cannot have it."""
+        """Write a loop joint as a <joint>, or report why SDF cannot represent it."""
         kind, element = loop.joint, f"joint[{loop.name}]"
         if loop in immobile(self.tree):
             self._lost(loop, IMMOBILE)
@@ -159,9 +159,9 @@ class LoopWriter:
             self.log.lost(element, "its static friction is not written")
 
     def own_ends(self, carried: Mapping[str, str]) -> set[str]:
-        """Return the frames that linkwork's reader adds for loops, and report loops that the reader takes for joints.
+        """Return the frames that linkwork's reader adds for loops; report loops that it will read as tree joints.
 
-        Such a loop connects a freely moving part of the robot with another part.  ``carried`` has the parent of each
+        These loops connect a freely moving part of the robot with another part. ``carried`` has the parent of each
         link that a joint moves or fixes.
         """
         before, as_loops, children = dict(carried), set[str](), {*carried}
@@ -194,7 +194,7 @@ class LoopWriter:
         return {name for constraint in same for name in own_ends(constraint)}
 
     def carrier(self, name: str) -> tuple[str, Pose]:
-        """Return the link on which a frame is written, and the frame's pose on the link."""
+        """Return the link for the written frame, and the pose of the frame on this link."""
         carrier, frame = self.described.carrier(self.tree, name), self.tree.frame(name)
         if carrier is None or carrier[0] == WORLD_LINK:
             return ROOT, frame.placement
@@ -205,13 +205,13 @@ class LoopWriter:
         self.reported.add(loop.name)
 
     def _gap(self, loop: LoopJoint) -> float:
-        """Return the closure error of a loop at zero coordinates, also of its own joint [m, rad]."""
+        """Return the largest closure error [m, rad] of a loop with all coordinates at zero, also its own."""
         F, M = (self._at_zero(self.tree.frame(name)) for name in (loop.relative_to, loop.frame))
         difference = loop.joint.X(loop.joint.zero()).difference(F.inv() @ M)
         return max(abs(float(x)) for x in difference.elements())
 
     def _at_zero(self, frame: Frame) -> Pose:
-        """Return the pose of a frame in the world where each joint is at its zero, also one that follows another."""
+        """Return the pose of a frame in the world if each joint is at its own zero, also joints that follow others."""
         X, body = frame.placement, frame.body
         while body != WORLD:
             next_body = self.tree.bodies[body]

@@ -66,7 +66,7 @@ def read_joint(reader: Reader, element: Element, drives: Drives, continuous: str
 
 
 def _type(reader: Reader, element: Element) -> str:
-    """Return the type of a `<joint>`; "fixed" after the error JOINT_TYPE, for one that is not in `TYPES`."""
+    """Return the type of a `<joint>`; "fixed", with the error JOINT_TYPE, for a type that is not in `TYPES`."""
     kind = element.attributes.get("type")
     if kind in TYPES:
         return kind
@@ -97,7 +97,7 @@ def _joint(reader: Reader, element: Element, kind: str, continuous: str) -> Join
 
 
 def read_axis(reader: Reader, element: Element | None) -> Vec3:
-    """Return the direction of an `<axis>`; x without one.
+    """Return the direction of an `<axis>`; the x direction without the element.
 
     Records the error AXIS_ZERO, and the warnings AXIS_NORM and, for an `<axis>` without a direction,
     ATTRIBUTE_MISSING.
@@ -123,7 +123,7 @@ def read_axis(reader: Reader, element: Element | None) -> Vec3:
 
 
 def _limits(reader: Reader, element: Element, kind: str, joint: JointType) -> Limits:
-    """Return the bounds that a joint's `<limit>` states; infinite ones without it."""
+    """Return the limits that a joint's `<limit>` states; infinite limits without the element."""
     limit = element.first("limit")
     if joint.nv != 1:
         if joint.nv > 1 and limit is not None:
@@ -154,9 +154,9 @@ def _limits(reader: Reader, element: Element, kind: str, joint: JointType) -> Li
 
 
 def _range(reader: Reader, limit: Element, is_angle: bool) -> tuple[float, float]:
-    """Return the attributes lower and upper of a `<limit>`, each 0 by default.
+    """Return the attributes lower and upper of a `<limit>`; a missing attribute is 0.
 
-    They are infinite after the error LIMIT_ORDER.
+    The result is infinite after the error LIMIT_ORDER.
     """
     if "lower" not in limit.attributes and "upper" not in limit.attributes:
         message = "<limit> has neither lower nor upper: both are 0 by default, so the joint cannot move"
@@ -172,7 +172,7 @@ def _range(reader: Reader, limit: Element, is_angle: bool) -> tuple[float, float
 
 
 def _maximum(reader: Reader, limit: Element, attribute: str) -> float:
-    """Return an attribute such as effort or velocity of a `<limit>`; infinite, with a warning, without it."""
+    """Return an attribute such as effort or velocity of a `<limit>`; infinity, with a warning, if it is missing."""
     if attribute not in limit.attributes:
         reader.warn(limit, "LIMIT_MISSING", f"<limit> without {attribute}: taken as unlimited")
         return _INF
@@ -184,7 +184,7 @@ def _maximum(reader: Reader, limit: Element, attribute: str) -> float:
 
 
 def _rate_limit(reader: Reader, limit: Element, attribute: str) -> tuple[float, ...]:
-    """Return the limit of the acceleration or the jerk, which URDF has from version 1.2 on; empty without one."""
+    """Return the limit of acceleration or jerk of a `<limit>` (from URDF 1.2 on); empty if it is missing."""
     stated = limit.attributes.get(attribute)
     if attribute == "acceleration" and limit.attributes.get("deceleration", stated) != stated:
         message = "deceleration is ignored: the limit of the acceleration holds in both directions"
@@ -199,10 +199,7 @@ def _rate_limit(reader: Reader, limit: Element, attribute: str) -> tuple[float, 
 
 
 def read_bound(reader: Reader, limit: Element, attribute: str, default: float) -> float:
-    """Return an attribute of a `<limit>`, which may be infinite; ``default`` without it.
-
-    Records LIMIT_FINITE: as a warning for ±inf and for more than 1e20, which counts as infinite; as an error for nan.
-    """
+    """Return an attribute of a `<limit>`, which may be infinite; ``default`` if it is missing."""
     text = limit.attributes.get(attribute)
     if text is None:
         return default

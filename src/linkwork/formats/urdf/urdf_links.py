@@ -31,7 +31,7 @@ __all__ = ["Materials", "read_link", "read_materials"]
 
 @dataclass
 class Materials:
-    """Materials that links may name, and the unknown names that were reported."""
+    """Materials that links may refer to by name, and names without a material that were reported."""
 
     named: dict[str, Material] = field(default_factory=dict)
     unknown: set[str] = field(default_factory=set)
@@ -185,7 +185,7 @@ def read_materials(reader: Reader, robot: Element) -> Materials:
 
 
 def _own_material(reader: Reader, element: Element) -> Material:
-    """Return the material that a `<material>` itself defines by a color or texture."""
+    """Return the material that a `<material>` element defines by its colour or texture."""
     color, texture = element.first("color"), element.first("texture")
     rgba = None if color is None else _rgba(reader, color)
     file = None if texture is None else texture.attributes.get("filename")  # some exporters write an empty <texture/>
@@ -193,7 +193,7 @@ def _own_material(reader: Reader, element: Element) -> Material:
 
 
 def _material(reader: Reader, element: Element, materials: Materials) -> Material:
-    """Return the material of a visual: the one that it defines, or else the one that it names.
+    """Return the material of a visual: defined by its element, or found by the name that the element states.
 
     A definition with a name is added to ``materials``.
     """

@@ -177,7 +177,7 @@ def read_loop_joints(reader: Reader, root: Element) -> Loops:
 
 
 def _type(reader: Reader, element: Element) -> JointType:
-    """Return the joint type of a loop; a fixed joint after the error JOINT_TYPE, for one not in `LOOP_TYPES`."""
+    """Return the joint type of a loop; a fixed joint, with the error JOINT_TYPE, for a type not in `LOOP_TYPES`."""
     kind = element.attributes.get("type")
     match kind:
         case "revolute" | "continuous":
@@ -208,10 +208,9 @@ def _type(reader: Reader, element: Element) -> JointType:
 
 
 def _values(reader: Reader, element: Element, joint: JointType) -> dict[str, Any]:
-    """Return the bounds, damping, friction and springs of a loop, by name of `LoopJoint`'s argument.
+    """Return the limits, damping, friction and springs of a loop, by the names of `LoopJoint`'s arguments.
 
-    Values that the element does not state are left out.  The dict is empty for a joint that does not have one
-    coordinate.
+    Values that the element does not state are left out. The dict is empty unless the joint has exactly one coordinate.
     """
     limit, dynamics = element.first("limit"), element.first("dynamics")
     if joint.nv != 1:
@@ -271,7 +270,7 @@ def _ends(reader: Reader, element: Element) -> Sequence[Element]:
 
 
 def _end_pose(reader: Reader, end: Element) -> Pose:
-    """Return the pose of the loop's frame on a link, from an ``<origin>`` or from attributes of the end itself."""
+    """Return the pose of the loop's frame on a link, from an ``<origin>`` or from attributes of ``end``."""
     origin = end.first("origin")
     if origin is not None and any(key in end.attributes for key in ("xyz", "rpy", "quat_xyzw")):
         message = f"the pose is stated twice, by attributes of <{end.tag}> and by its <origin>"

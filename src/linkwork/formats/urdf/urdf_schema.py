@@ -91,8 +91,8 @@ _SUBSTITUTION = re.compile(r"\$\{|\$\((?:find|arg|env|optenv|eval|dirname|anon)\
 def check(reader: Reader, root: Element) -> None:
     """Record each element and attribute of a ``<robot>`` document that the reader does not use.
 
-    They are unknown (UNKNOWN_TAG), without effect on the model (IGNORED), not supported (UNSUPPORTED), stated twice
-    (DUPLICATE_ELEMENT), to be expanded by xacro (XACRO), or in other files (PATH_ESCAPE).
+    Such content is unknown (UNKNOWN_TAG), without effect on the model (IGNORED), not supported (UNSUPPORTED), stated
+    twice (DUPLICATE_ELEMENT), to be expanded by xacro (XACRO), or in other files (PATH_ESCAPE).
     """
     log = Unused(reader)
     walk(
@@ -123,7 +123,7 @@ def _check_element(log: Unused, element: Element, name: str, kind: Kind) -> None
 
 
 def _check_foreign(log: Unused, element: Element, inside: str, kind: Kind) -> None:
-    """Record a child that is not part of URDF, or not permitted inside this element."""
+    """Record a child element that is not part of URDF, or that URDF does not permit in its parent."""
     tag = element.tag
     prefix, _, local = tag.rpartition(":")
     if prefix == "xacro" or (inside == "robot" and tag in ("property", "macro") and "name" in element.attributes):

@@ -128,7 +128,7 @@ class Drives:
             return None
 
     def _one(self, joint: Element, quantity: str, values: list[tuple[float, Element]]) -> float | None:
-        """Return the value of a quantity if all elements state the same and it is valid; otherwise None."""
+        """Return the value of a quantity if all elements state the same valid value; otherwise None."""
         (value, first), *further = values
         for further_value, element in further:
             if further_value != value:

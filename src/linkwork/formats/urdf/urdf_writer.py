@@ -61,8 +61,9 @@ def urdf_text(
 ) -> tuple[str, Report]:
     """Return a robot as the text of a URDF, and the report of content that URDF cannot represent.
 
-    Frames that are not links, loops, actuators and all other attachments are left out with ``with_loops_file``, as
-    another file has them.  ``meshes`` is a folder for hulls, which URDF has no shape for; ``path`` is that of the file.
+    Frames that are not links, loops, actuators and all other attachments are left out with ``with_loops_file``,
+    because they are written to a loops file. ``meshes`` is a folder for convex hulls, which URDF cannot represent;
+    ``path`` is the path of the URDF file.
 
     Raises ModelError for a joint that URDF does not have, and with ``strict`` for any loss (NOT_WRITTEN); ValueError
     for a name that XML cannot represent.
@@ -71,7 +72,7 @@ def urdf_text(
 
 
 def with_written_joints(tree: Tree) -> Tree:
-    """Return a tree whose content refers to the joints of its URDF, for a loops file."""
+    """Return a tree whose actuators and named configurations refer to the joints in its URDF, for a loops file."""
     writer = _Writer(tree, False, True, None)
     for joint in writer.described.joints:
         writer.simple(joint)
@@ -88,9 +89,10 @@ def with_written_joints(tree: Tree) -> Tree:
 
 
 class _Writer:
-    """Writer of one robot.
+    """Writer of one robot as URDF.
 
-    ``links`` collects the links that connect parts of joints, and ``parts`` the name, nq and nv of these, by joint.
+    ``links`` collects massless links that connect the parts of a joint. ``parts`` has, for each joint, the name, nq
+    and nv of its parts.
     """
 
     def __init__(self, tree: Tree, strict: bool, with_loops_file: bool, meshes: MeshFolder | None) -> None:
@@ -125,7 +127,7 @@ class _Writer:
         return xml_text(root), report
 
     def _frames_left_out(self) -> set[str]:
-        """Return the frames that another file has, or that the reader of a loop adds itself."""
+        """Return the frames that are not written: those in the loops file, and those that readers add for loops."""
         if self.with_loops_file:
             return {frame.name for frame in self.tree.frames if not frame.is_link}
         added = {name for loop in self.loops if has_loop_joint(loop) for name in own_ends(loop)}
@@ -135,7 +137,7 @@ class _Writer:
         return {frame.name for frame in ends if not frame.is_link and frame.body in carriers}
 
     def _loop(self, root: Node, loop: LoopJoint) -> bool:
-        """Write a loop joint; return False if the file cannot have it."""
+        """Write a loop joint; return False if URDF cannot represent it."""
         ends = [self.described.carrier(self.tree, name) for name in (loop.relative_to, loop.frame)]
         existing = [end for end in ends if end is not None]
         if len(existing) < 2 or not has_loop_joint(loop):
@@ -212,7 +214,7 @@ class _Writer:
     # -- joints
 
     def simple(self, joint: JointDescription) -> list[JointDescription]:
-        """Return the joints of URDF that a joint is written as."""
+        """Return the URDF joints that represent a joint of the robot: one, or several in a chain."""
         element, type_name = f"joint[{joint.name}]", joint.joint.type_name()
         body = self.described.bodies.get(joint.name)
         chain = chain_of(joint.joint, _KINDS)

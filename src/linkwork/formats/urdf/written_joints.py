@@ -47,10 +47,10 @@ def has_loop_joint(loop: LoopJoint) -> bool:
 
 
 class JointElements:
-    """Writer of joints and loops.
+    """Writer of joints and loop joints as URDF.
 
-    ``has_sines`` is True for a robot with angles by sine and cosine, whose file has no other continuous joints.
-    ``version`` is that of URDF that the joints need; "" for 1.0.
+    ``has_sines`` is True for a robot with angles stored as sine and cosine; its file has no other continuous joints.
+    ``version`` is the version of URDF that the joints need; "" for 1.0.
     """
 
     def __init__(self, log: WritingLog, has_sines: bool) -> None:
@@ -130,7 +130,7 @@ class JointElements:
             node.add("dynamics", **({"damping": "0"} | stated))
 
     def add_loop(self, root: Node, loop: LoopJoint, ends: Sequence[tuple[str, Pose]]) -> None:
-        """Write a loop between poses on two links."""
+        """Write a loop joint between two links; ``ends`` has the name of each link and the joint's pose on it."""
         kind, element = loop.joint, f"loop_joint[{loop.name}]"
         node = root.add("loop_joint", name=loop.name, type=_LOOPS[type(kind)])
         for tag, (link, pose) in zip(("link1", "link2"), ends, strict=True):

@@ -1,8 +1,8 @@
-"""Masses of rigid bodies: stated values, and those that follow from collision shapes and densities.
+"""Masses of rigid bodies in a stage: stated masses, and masses computed from collision shapes and densities.
 
-The order of precedence is that of UsdPhysics.  A stated mass of a body takes precedence over the masses of its
-colliders. A collider's density is the first that is stated by its own PhysicsMassAPI, its body's PhysicsMassAPI, or its
-physics material. The default is the density of water.
+The order of precedence is that of UsdPhysics. A stated mass of a body takes precedence over the masses of its
+colliders. A collider's density is the first that is stated by its own PhysicsMassAPI, its body's PhysicsMassAPI, or
+its physics material. The default is the density of water.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ _RADIUS = 0.1  # [m] of the sphere whose inertia a body without shapes has, as i
 
 @dataclass(frozen=True)
 class Collider:
-    """A collision shape on a link, the prim that it comes from, and the prim's pose on the link."""
+    """A collision shape on a link, the prim that states it, and the prim's pose on the link."""
 
     prim: Any
     geometry: Geometry
@@ -130,7 +130,7 @@ def body_inertia(
 
 
 def _of_collider(reader: PrimReader, collider: Collider, body_density: float | None) -> tuple[Inertia, bool]:
-    """Return the inertia of a collider about the origin of its link, and True if its density is the default."""
+    """Return the inertia of a collider about the origin of its link, and True if the default density was used."""
     shape, stated = collider.geometry.shape, _stated(reader, collider.prim)
     volume, unit = shape.volume, shape.unit_inertia()
     if volume is None or unit is None:

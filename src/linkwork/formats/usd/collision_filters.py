@@ -74,7 +74,7 @@ def _is_filter(prim: Any) -> bool:
 
 
 def _below(path: str, owner: Mapping[str, str]) -> list[str]:
-    """Return the colliders at or below a path."""
+    """Return the paths of the colliders at or below a path."""
     return [collider for collider in owner if collider == path or collider.startswith(path.rstrip("/") + "/")]
 
 
@@ -93,7 +93,7 @@ def _members(group: Any, owner: Mapping[str, str]) -> list[str]:
 def _between_groups(
     reader: PrimReader, groups: Mapping[str, tuple[Any, list[str]]], owner: Mapping[str, str]
 ) -> set[frozenset[str]]:
-    """Return the pairs of colliders that collision groups filter; groups with one mergeGroup are one group."""
+    """Return the pairs of colliders that collision groups exclude; groups with the same mergeGroup are one group."""
     merged: dict[str, list[str]] = {}
     for path, (prim, _) in groups.items():
         merged.setdefault(str(reader.value(prim, "physics:mergeGroup") or path), []).append(path)

@@ -25,7 +25,7 @@ _SECONDS, _SPEED = 25, 5 << 20  # [s] least limit of its time, [bytes/s] of laye
 
 
 def layers_anew(layers: Sequence[bytes], budget: Budget) -> list[bytes | str]:
-    """Return each binary layer as another process rewrote it, or the message of its failure."""
+    """Return each binary layer as rewritten by another process, or the message of a failure."""
     request, data = {"sizes": [*map(len, layers)]}, b"".join(layers)
     if is_restricted():  # this process reads an untrusted file: it starts no other one
         problems, arrays = layers_of_request(request, data)
@@ -43,7 +43,10 @@ def layers_anew(layers: Sequence[bytes], budget: Budget) -> list[bytes | str]:
 
 
 def layers_of_request(request: dict[str, Any], data: bytes) -> tuple[list[str | None], dict[str, np.ndarray]]:
-    """Return each layer's error message or None, and the bytes of the layers that were rewritten."""
+    """Rewrite the binary layers in ``data``.
+
+    Return an error message or None for each layer, and the bytes of the rewritten layers.
+    """
     problems: list[str | None] = []
     arrays: dict[str, np.ndarray] = {}
     begin = 0
@@ -60,7 +63,7 @@ def layers_of_request(request: dict[str, Any], data: bytes) -> tuple[list[str | 
 
 
 def _written_anew(source: str, target: str) -> str | None:
-    """Rewrite the layer; return None, or the message of the failure."""
+    """Read the layer ``source`` and write it to ``target``; return None, or the message of the failure."""
     from pxr import Sdf
 
     try:
@@ -88,7 +91,7 @@ def _depth(layer: Any) -> int:
 
 
 def _longest_path(layer: Any) -> int:
-    """Return the largest number of names in a path to which a relationship or a connection of the layer refers."""
+    """Return the largest number of names in a path that a relationship or connection of the layer refers to."""
     longest = 0
 
     def visit(path: Any) -> None:

@@ -37,7 +37,7 @@ WORLD = "world"
 
 @dataclass
 class Graph:
-    """Joints of a tree from the world, frames and constraints of its loops, and pairs of links that loops join."""
+    """Joints of a tree from the world outwards, frames and constraints of loops, and pairs of links in loops."""
 
     joints: list[JointDescription]
     frames: list[FrameDescription]
@@ -56,11 +56,11 @@ def joint_graph(
     prims: Mapping[str, Any],
     marks: Iterable[str],
 ) -> Graph:
-    """Return the joints of a tree of links, and loops.
+    """Sort the joints of a stage into tree joints and loops.
 
-    ``poses`` are the poses of all links in the world, in order; ``fixed`` are the links that do not move, with their
-    prims; ``roots`` are links that carry a floating part of the robot, if there is a choice; ``prims`` are the prims of
-    the links; ``marks`` are the names of frames.
+    ``poses`` are the poses of all links in the world, in order. ``fixed`` are the links that do not move, with their
+    prims. ``roots`` are preferred root links of floating parts of the robot. ``prims`` are the prims of the links;
+    ``marks`` are the names of frames.
     """
     by_path = {str(joint.prim.GetPath()): joint for joint in joints}
     owner = {name: name for name in (WORLD, *poses)}
@@ -144,13 +144,13 @@ def joint_graph(
 
 
 def _start(members: list[str], roots: set[str], entered: set[str]) -> str:
-    """Return the link that carries a floating part: an articulation's root, or one that no joint leads to."""
+    """Return the root link of a floating part: the root of its articulation, or a link that is no joint's child."""
     candidates = [link for link in members if link in roots] or [link for link in members if link not in entered]
     return (candidates or members)[0]
 
 
 def _described(reader: PrimReader, joint: JointPrim, parent: str, by_path: Mapping[str, JointPrim]) -> JointDescription:
-    """Return a joint of the tree.  One whose second end is the parent is reversed, with the same coordinates."""
+    """Return the description of a tree joint, reversed with the same coordinates if its second end is on the parent."""
     first, second = joint.ends
     kind = joint.joint
     if first.link != parent:
@@ -179,7 +179,7 @@ def _reversed(joint: JointType) -> JointType:
 
 
 def _close(reader: PrimReader, graph: Graph, joint: JointPrim, names: Names) -> None:
-    """Add a loop: two frames and the joint between them."""
+    """Add a loop to ``graph``: two frames, and the joint between them."""
     where = reader.where(joint.prim)
     ends = [
         FrameDescription(names.underscored(f"{joint.name}_{letter}"), end.link, end.pose, where)
@@ -257,7 +257,7 @@ def _placed(poses: Mapping[str, Pose], link: str) -> Pose:
 
 
 def _coordinates(reader: PrimReader, used: JointPrim, X: Pose) -> tuple[float, ...] | None:
-    """Return the coordinates of a joint with the pose X_FM, shifted by full turns into its limits if possible."""
+    """Return a joint's coordinates at the pose X_FM, shifted by full turns into the limits if possible."""
     joint = used.joint
     residual: Any = joint.pose_residual(X)
     apart = max(math.hypot(*residual.angular), math.hypot(*residual.linear))

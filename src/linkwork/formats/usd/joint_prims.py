@@ -41,7 +41,7 @@ class End:
 
 @dataclass
 class JointPrim:
-    """A joint prim: its type acts from the frame on the first end to the frame on the second."""
+    """A joint prim. Its type describes the motion of the frame of the second end relative to that of the first."""
 
     prim: Any
     name: str
@@ -114,12 +114,12 @@ def _one_axis(build: Callable[[Vec3], JointType], kind: str) -> Callable[[PrimRe
 
 
 def _scale(reader: PrimReader, direction: str) -> float:
-    """Return a unit of a direction's coordinate: one degree [rad], or one length of the stage [m]."""
+    """Return the unit of a coordinate [rad or m]: one degree, or the stage's unit of length."""
     return DEGREE if direction.startswith("rot") else reader.units.length
 
 
 def _bound(reader: PrimReader, prim: Any, name: str, no_bound: float, scale: float) -> float:
-    """Return a limit [rad, m]; infinite if it is not stated, infinite, or beyond 1e20."""
+    """Return a limit [rad, m]; ``no_bound`` if it is not stated, infinite, or beyond 1e20."""
     value = reader.value(prim, name)
     if isinstance(value, float) and math.isnan(value):
         reader.error(prim, "LIMIT_FINITE", f"{name}: expected a number, got nan")
@@ -243,7 +243,7 @@ def _physx_axis(joint: JointPrim, direction: str) -> str:
 
 
 def _read_mimic(reader: PrimReader, joint: JointPrim) -> None:
-    """Read a relation to another joint from NewtonMimicAPI."""
+    """Read the coupling of the joint to another joint from NewtonMimicAPI."""
     masters = reader.targets(joint.prim, "newton:mimicJoint")
     if not masters or not reader.flag(joint.prim, "newton:mimicEnabled", True):
         return
@@ -323,7 +323,7 @@ def _read_drives(reader: PrimReader, joint: JointPrim) -> None:
 
 
 def following(reader: PrimReader, joint: JointPrim, by_path: Mapping[str, JointPrim]) -> Following | None:
-    """Return the relation of a joint to another one: its coefficients are in units of the stage's coordinates."""
+    """Return the linear relation of a joint to another joint, with coefficients in units of the stage's coordinates."""
     if joint.mimic is None:
         return None
     ratio, offset = joint.ratio

@@ -102,7 +102,9 @@ def appearance(reader: PrimReader, prim: Any) -> Material | None:
 
 
 def _first(reader: PrimReader, prim: Any, name: str) -> np.ndarray | None:
-    """Return the first value (n,) of a primvar of a prim, or of a prim above it, limited to [0, 1].
+    """Return the first value (n,) of a primvar of a prim, or of its nearest ancestor that has it, limited to [0, 1].
+
+    None if the stage states no value, or if the value is not finite.
 
     None if the stage states no value, or one that is not finite.
     """
@@ -126,7 +128,9 @@ def _size(reader: PrimReader, prim: Any, name: str, default: float) -> float:
 
 
 def _split(reader: PrimReader, prim: Any, matrix: np.ndarray, order: tuple[int, int, int]) -> tuple[np.ndarray, Pose]:
-    """Return the scales along the axes of a shape, which are axes of the prim in some order, and the shape's pose.
+    """Return the scales of a shape along its axes, and the shape's pose.
+
+    ``order`` tells which axis of the prim each axis of the shape is.
 
     A mirrored shape has the opposite x axis: all solids along z are symmetric to it.
     """
@@ -160,7 +164,7 @@ def _sphere(reader: PrimReader, prim: Any, matrix: np.ndarray) -> tuple[Shape | 
 def _round(
     build: Callable[[float, float], Shape], radius: float, height: float
 ) -> Callable[[PrimReader, Any, np.ndarray], tuple[Shape | None, Pose]]:
-    """Return a reader of a solid of revolution, with the default radius and height of its prims."""
+    """Return a function that reads a solid of revolution; ``radius`` and ``height`` are its defaults."""
 
     def read(reader: PrimReader, prim: Any, matrix: np.ndarray) -> tuple[Shape | None, Pose]:
         order = _CYCLES[reader.word(prim, "axis", "XYZ", "Z")]
@@ -178,7 +182,7 @@ def _round(
 
 
 def _radius(reader: PrimReader, prim: Any, default: float) -> float:
-    """Return the radius of a solid of revolution, whose ends must have the same radius."""
+    """Return the radius of a solid of revolution; both ends must have this radius."""
     if not str(prim.GetTypeName()).endswith("_1"):
         return _size(reader, prim, "radius", default)
     top, bottom = (_size(reader, prim, f"radius{end}", default) for end in ("Top", "Bottom"))

@@ -18,7 +18,7 @@ _UNIT_TOLERANCE = 1e-9  # scales within this of 1 are 1
 
 @dataclass(frozen=True)
 class RigidPart:
-    """Rigid pose of a prim in the world [m], with z up, and the scale of its axes without units."""
+    """Pose of a prim in the world [m], with z up, and the scale factors along its axes."""
 
     pose: Pose
     scale: np.ndarray
@@ -34,7 +34,7 @@ class Transforms:
         self._rigid: dict[str, RigidPart] = {}
 
     def local(self, prim: Any) -> tuple[np.ndarray, bool]:
-        """Return the matrix of a prim relative to its parent, and True if it is relative to the world instead."""
+        """Return the matrix of a prim relative to its parent; with True, relative to the world instead."""
         key = str(prim.GetPath())
         if key not in self._local:
             self._local[key] = self._read(prim)
@@ -144,7 +144,7 @@ def _inverse(pose: Pose) -> np.ndarray:
 
 
 def nearest_rotation(axes: np.ndarray) -> np.ndarray:
-    """Return the orthogonal matrix (3, 3) that is nearest to a matrix of axes, in the Frobenius norm."""
+    """Return the orthogonal matrix (3, 3) nearest to ``axes`` (3, 3) in the Frobenius norm."""
     left, _, right = np.linalg.svd(axes)
     return np.asarray(left @ right)
 

@@ -58,12 +58,12 @@ class PrimReader:
         self.findings.note(Issue(code, message, self.where(prim), hint))
 
     def once(self, prim: Any, code: str, message: str, hint: str | None = None) -> None:
-        """Record a finding that is reported once for all prims with the same message, with their number."""
+        """Record a finding; prims with the same message are one finding, with their number."""
         self._counts[code, message] += 1
         self._repeated.setdefault((code, message), (prim, hint))
 
     def report_repeated(self) -> None:
-        """Report the findings of `once`."""
+        """Report the findings that `once` has collected."""
         for (code, message), (prim, hint) in self._repeated.items():
             count = self._counts[code, message]
             text = message if count == 1 else f"{message} ({count} times, here first)"
@@ -95,7 +95,7 @@ class PrimReader:
         return value if self._is_sound(prim, name, (value,)) else default
 
     def at_least_zero(self, prim: Any, name: str, default: float = 0.0, *, infinite: bool = False) -> float:
-        """Return a number that must not be negative (NEGATIVE)."""
+        """Return a number that must not be negative (error NEGATIVE)."""
         value = self.number(prim, name, default, infinite=infinite)
         if value < 0.0:
             self.error(prim, "NEGATIVE", f"{name} must not be negative, got {value!r}")
@@ -103,7 +103,7 @@ class PrimReader:
         return value
 
     def vector(self, prim: Any, name: str, count: int = 3) -> tuple[float, ...] | None:
-        """Return the numbers of a prim's vector, or None if the file has no valid ones."""
+        """Return the vector in an attribute of a prim, or None if the file states no valid vector."""
         value = self.value(prim, name)
         if value is None:
             return None
@@ -117,7 +117,7 @@ class PrimReader:
         return elements if self._is_sound(prim, name, elements) else None
 
     def array(self, prim: Any, name: str, kind: type = float) -> np.ndarray | None:
-        """Return the values of an array attribute, or None if none are authored (DATA_TYPE)."""
+        """Return the values of an array attribute; None if the file states none. Error: DATA_TYPE."""
         value = self.value(prim, name)
         if value is None:
             return None
@@ -150,7 +150,7 @@ class PrimReader:
         return Rotation.identity() if value is None else self.rotation_of_quaternion(prim, name, value)
 
     def rotation_of_quaternion(self, prim: Any, name: str, value: Any) -> Rotation:
-        """Return the rotation of a value that must be a quaternion (DATA_TYPE, NOT_FINITE, QUAT_NORM)."""
+        """Return the rotation of ``value``, which must be a unit quaternion (DATA_TYPE, NOT_FINITE, QUAT_NORM)."""
         try:
             elements = (float(value.GetReal()), *(float(x) for x in value.GetImaginary()))
         except (AttributeError, TypeError):
@@ -167,7 +167,7 @@ class PrimReader:
         return rotation_of(Rotation.from_quaternion(*(x / norm for x in elements)).rows())
 
     def is_sound_transform(self, prim: Any, title: str, matrix: np.ndarray) -> bool:
-        """Return True for a transform whose numbers are finite and not too large (NOT_FINITE, MAGNITUDE)."""
+        """Return True if the numbers of a transform are finite and not too large (errors NOT_FINITE, MAGNITUDE)."""
         if not np.isfinite(matrix).all():
             self.error(prim, "NOT_FINITE", f"{title} is not finite")
         elif np.abs(matrix).max() > LARGEST:
@@ -195,7 +195,9 @@ class PrimReader:
 
 
 def rotation_of(rows: Any) -> Rotation:
-    """Return the rotation of an orthonormal matrix.
+    """Return the rotation with an orthonormal matrix.
+
+    If all elements are 0 or ±1 within single precision, as for quarter turns, they are set to 0 and ±1 exactly.
 
     Elements that are 0 or ±1 within single precision are exact where all of them are, as for quarter turns.
     """

@@ -23,7 +23,8 @@ __all__ = ["StageJoints", "body_above", "has_schema", "unique_names"]
 class StageJoints:
     """Reader of the joints of a stage.
 
-    ``prims`` are all prims, ``bodies`` those of rigid bodies, and ``names`` the names of their links by path.
+    ``prims`` are all prims, ``bodies`` the prims of rigid bodies, and ``names`` the name of the link for each body's
+    path.
     """
 
     def __init__(
@@ -39,7 +40,7 @@ class StageJoints:
         self.prims, self.bodies, self.names = prims, bodies, names
 
     def read(self) -> tuple[list[JointPrim], dict[str, str]]:
-        """Return the joints, and the massless links between stacked joints: the represented link, by name."""
+        """Return the joints, and the massless links between stacked joints with the link that each represents."""
         from pxr import UsdPhysics
 
         reader = self.reader
@@ -66,7 +67,7 @@ class StageJoints:
         return self._stacked(joints)
 
     def _end(self, joint: Any, index: int) -> End | None:
-        """Return the frame of a joint on its body: on the world if it names no body; None after a finding."""
+        """Return a joint's frame on its body; on the world if it names no body, None after a finding."""
         reader, transforms = self.reader, self.transforms
         targets = reader.targets(joint, f"physics:body{index}")
         position = np.array(reader.vector(joint, f"physics:localPos{index}") or (0.0, 0.0, 0.0))
@@ -124,7 +125,7 @@ class StageJoints:
         poses: Mapping[str, Pose],
         prims: Mapping[str, Any],
     ) -> tuple[dict[str, Any], list[JointPrim]]:
-        """Return the links that do not move, with their prims, and the joints after the choice of ``floating_base``."""
+        """Apply the option ``floating_base``: return the links that do not move, with their prims, and the joints."""
         neighbours = {name: set[str]() for name in (WORLD, *poses)}
         for joint in joints:
             first, second = (end.link for end in joint.ends)
@@ -181,7 +182,7 @@ def has_schema(prim: Any, schema: str) -> bool:
 
 
 def unique_names(paths: list[str], reserved: set[str]) -> dict[str, str]:
-    """Return a name for each path: its last part, preceded by further parts if several paths end alike."""
+    """Return a unique name for each path: its last part, preceded by as many further parts as necessary."""
     result: dict[str, str] = {}
     taken = Names(reserved)
     left, depth = paths, 1

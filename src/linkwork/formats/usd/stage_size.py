@@ -29,7 +29,7 @@ _TOKENS = re.compile(
 def check_nesting(text: str, where: Location) -> None:
     """Raise ModelError (DATA_DEPTH) for a text layer whose brackets nest more deeply than `MAX_DEPTH`.
 
-    Expressions inside of strings and the names of a path count likewise.
+    Brackets of expressions in strings, and names in a path, count as levels too.
     """
     depth = 0
     for match in _TOKENS.finditer(text):
@@ -158,7 +158,7 @@ def _arcs(name: str, spec: Any, layers: dict[str, Any]) -> list[Node]:
 
 
 def _items(spec: Any, key: str, name: str) -> list[Any]:
-    """Return the items of a list of arcs; the look-up of its key is faster than its empty list."""
+    """Return the items of a prim spec's list of references under ``key``; empty if the key is missing."""
     if not spec.HasInfo(key):
         return []
     edits = getattr(spec, name)
@@ -166,7 +166,7 @@ def _items(spec: Any, key: str, name: str) -> list[Any]:
 
 
 def _ancestors(path: str) -> list[str]:
-    """Return a path and the paths of the prims above it, from the lowest."""
+    """Return a path and the paths of all its ancestors, from the lowest upwards."""
     result = [path]
     while path.count("/") > 1:
         path = path.rpartition("/")[0]
@@ -175,7 +175,7 @@ def _ancestors(path: str) -> list[str]:
 
 
 def _stacks(layers: dict[str, Any]) -> dict[str, list[str]]:
-    """Return, for each layer, its identifier and those of its sublayers, directly or not."""
+    """Return, for each layer, its identifier and those of its direct and indirect sublayers."""
     result = {}
     for name in layers:
         identifiers, waiting = [], [name]

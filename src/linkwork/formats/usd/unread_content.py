@@ -90,7 +90,7 @@ def _report(reader: PrimReader, prim: Any, name: str, known: list[str]) -> None:
 
 
 def _report_variants(reader: PrimReader, prims: list[Any]) -> None:
-    """Note the variants in which a stage is read."""
+    """Add a note that names the variants with which the stage is read."""
     for prim in prims:
         if not prim.HasVariantSets():
             continue

@@ -42,9 +42,9 @@ _POSITION = re.compile(r"line (\d+)|:(\d+):(\d+):")
 def opened_stage(path: str | os.PathLike[str], folders: Any = None, budget: Budget = MODEL) -> tuple[Any, list[Issue]]:
     """Return the stage of a file, with all of its payloads loaded, and warnings.
 
-    ``folders`` are further folders whose files layers may refer to: a list, or a dict by name.  Raises ModelError:
-    DATA_SYNTAX, DATA_ENCODING, DATA_DEPTH, TOO_LARGE, WRONG_FORMAT, PATH_ESCAPE, URI_SCHEME, LAYER_MISSING,
-    COMPOSITION, UNSUPPORTED; and the errors of the operating system for the file itself.
+    ``folders`` are additional folders with files that layers may refer to: a list, or a dict by name. Raises
+    ModelError: DATA_SYNTAX, DATA_ENCODING, DATA_DEPTH, TOO_LARGE, WRONG_FORMAT, PATH_ESCAPE, URI_SCHEME,
+    LAYER_MISSING, COMPOSITION, UNSUPPORTED; and the errors of the operating system for the file itself.
     """
     from pxr import Usd
 
@@ -79,7 +79,7 @@ def _composition_text(error: Any) -> str:
 
 @dataclass(frozen=True)
 class _File:
-    """A layer's file: its real path, and the name of the member if the file is an archive."""
+    """File of a layer: its real path, and for an archive the name of the layer's member in it."""
 
     path: str
     member: str = ""
@@ -89,7 +89,7 @@ class _File:
 
 
 class _Layers:
-    """The layers that a file refers to, directly or not, by file."""
+    """Layers that a file refers to directly or indirectly, by file."""
 
     def __init__(self, path: str | os.PathLike[str], folders: Any, budget: Budget) -> None:
         self.budget = budget
@@ -105,7 +105,7 @@ class _Layers:
         return {layer.identifier: layer for layer in self.layers.values()}
 
     def read_all(self) -> Any:
-        """Return the layer of the file after reading all layers that it refers to, and replacing the references."""
+        """Return the layer of the file, after reading all layers that it refers to and replacing its references."""
         first = self._member_of(self.first, "")
         wave = [first]
         self._open(wave)
@@ -132,13 +132,13 @@ class _Layers:
         return self.layers[first]
 
     def _references(self, file: _File) -> list[str]:
-        """Return the other layers that a layer refers to, as it states them; "" would be the layer itself."""
+        """Return the references of a layer to other layers, as stated in the file; without "", the layer itself."""
         return [name for name in self.layers[file].GetCompositionAssetDependencies() if name]
 
     # -- names of files
 
     def _file_of(self, file: _File, reference: str) -> _File:
-        """Return the file that a layer refers to, after the check of its path."""
+        """Return the file of a reference, after checking that its path is in a permitted folder."""
         if reference.startswith("`"):
             raise self._error(file, "UNSUPPORTED", f"the reference {quoted(reference)} is an expression of variables")
         if "\0" in reference or ":SDF_FORMAT_ARGS:" in reference:
@@ -157,7 +157,7 @@ class _Layers:
         return self._member_of(path, member)
 
     def _member_of(self, path: str, member: str) -> _File:
-        """Return the layer of a file, which is the named or the first member of an archive."""
+        """Return the file of a layer; for an archive with its member ``member``, or its first member."""
         if os.path.splitext(path)[1].lower() != ".usdz":
             return _File(path)
         if path not in self.archives:
@@ -185,7 +185,7 @@ class _Layers:
         return data
 
     def _archive(self, path: str) -> dict[str, bytes]:
-        """Return the layers in a usdz archive by name, in its order."""
+        """Return the layers in a usdz archive by name, in the order of the archive."""
         data, file = self._read(path), _File(path)
         try:
             with zipfile.ZipFile(io.BytesIO(data)) as archive:
@@ -228,7 +228,7 @@ class _Layers:
         return result
 
     def _open(self, files: list[_File]) -> None:
-        """Read layers into memory; binary ones together."""
+        """Read layers into memory; all binary layers in one call of another process."""
         data = {file: self._content(file) for file in files}
         crates = {file: content for file, content in data.items() if not content.startswith(_TEXT)}
         layers = self._from_crates(crates) if crates else {}
@@ -238,7 +238,7 @@ class _Layers:
             self.layers[file] = layer
 
     def _content(self, file: _File) -> bytes:
-        """Return the bytes of a layer, after a check that they begin like a text or a binary layer."""
+        """Return the bytes of a layer, after checking that it begins like a text layer or a binary layer."""
         suffix = os.path.splitext(file.member or file.path)[1].lower()
         if suffix not in _SUFFIXES and file.path != self.first:
             message = f"expected a layer ({', '.join(_SUFFIXES)}), got {quoted(os.path.basename(file.path))}"
@@ -284,7 +284,7 @@ class _Layers:
         return layer
 
     def _from_crates(self, data: dict[_File, bytes]) -> dict[_File, Any]:
-        """Return binary layers after another process has read and rewritten them."""
+        """Return binary layers in memory, which another process has rewritten as safe copies."""
         from pxr import Sdf
 
         result = {}
@@ -307,18 +307,18 @@ class _Layers:
 
 
 def _plain(file: _File) -> str:
-    """Return a layer's name in messages of USD, without characters that have a meaning in identifiers."""
+    """Return a layer's name for messages of USD, without characters that have a meaning in USD's identifiers."""
     return re.sub(r"[^\w.-]", "_", os.path.splitext(os.path.basename(file.member or file.path))[0])
 
 
 def usd_error_text(error: object) -> str:
-    """Return the message inside the text of USD's exceptions, without the position in its source."""
+    """Return the message in the text of a USD exception, without the position in USD's source code."""
     text = str(error)
     return (text.partition(" : '")[2].partition("'\n")[0].strip() or text.strip())[:500]
 
 
 def _syntax_issue(text: str, where: Location) -> Issue:
-    """Return the first error of the parser, with its line, from the text of USD's exception."""
+    """Return the parser's first error and its line as an issue, from the text of USD's exception."""
     message = usd_error_text(text)
     match = _POSITION.search(message)
     line = int(match[1] or match[2]) if match else None

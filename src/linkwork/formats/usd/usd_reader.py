@@ -292,14 +292,14 @@ class _Stage:
 
     @staticmethod
     def _rigid(matrix: np.ndarray) -> Pose:
-        """Return the pose of a matrix, without its scales."""
+        """Return the pose in a matrix (4, 4), without its scale factors."""
         rigid = matrix.copy()
         rigid[:3, :3] = nearest_rotation(matrix[:3, :3] / np.linalg.norm(matrix[:3, :3], axis=0))
         return pose_of(rigid)
 
 
 def pose_of_frame(transforms: Transforms, prim: Any, body: Any) -> Pose | None:
-    """Return the pose of a prim in a body's frame, without scales; None if a scale mirrors or shears it."""
+    """Return the pose of a prim in a body's frame, without scale factors; None if it is mirrored or sheared."""
     matrix = transforms.relative(prim, body)
     scales = np.linalg.norm(matrix[:3, :3], axis=0)
     if not np.isfinite(matrix).all() or scales.min() == 0.0:

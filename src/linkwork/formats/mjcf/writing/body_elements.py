@@ -46,7 +46,7 @@ _FIXED = "a fixed joint is written as a body without a joint, and its name is lo
 
 @dataclass(frozen=True, slots=True)
 class _JointsBefore:
-    """Joints between a body and the link that carries it: those of massless links in between, which have no <body>."""
+    """Joints of the massless links between a body and its parent that has a <body>; the links themselves have none."""
 
     node: Node  # of the carrying link
     carrier: str
@@ -55,7 +55,7 @@ class _JointsBefore:
 
 
 def add_bodies(document: MjcfDocument) -> None:
-    """Add a <body> for each link, inside that of the link that carries it, and a <site> for each further frame."""
+    """Add a <body> for each link, inside that of its parent link, and a <site> for each additional frame."""
     tree, world = document.tree, document.section("worldbody")
     carried = {body.name: body for body in tree.bodies}
     order = {body.name: k for k, body in enumerate(tree.bodies)}
@@ -82,7 +82,7 @@ def add_bodies(document: MjcfDocument) -> None:
 
 
 def _skipped_links(tree: Tree, children: dict[str, list[Frame]]) -> set[str]:
-    """Return the massless links between two joints that carry no other link and are not referenced.
+    """Return massless links between two joints that have no other child link and are not referenced.
 
     MuJoCo refuses moving bodies without mass; the joints on both sides become joints of one body.
     """
@@ -117,13 +117,13 @@ def _skip_link(document: MjcfDocument, body: Body, before: _JointsBefore) -> _Jo
 def _moved(
     joints: Sequence[tuple[Body, tuple[str, ...], tuple[Part, ...]]], body: Body
 ) -> list[tuple[Body, tuple[str, ...], tuple[Part, ...]]]:
-    """Return joints before a body in the coordinates of that body."""
+    """Return joints that precede a body, with their axes and positions in the coordinates of that body."""
     X = zero_pose(body.joint, body.placement, body.rotor)
     return [(carrier, names, tuple(part.in_frame(X) for part in parts)) for carrier, names, parts in joints]
 
 
 def _placed_after(tree: Tree, before: _JointsBefore, body: Body) -> Pose:
-    """Return the pose of a body in the link that carries it, at zero."""
+    """Return the pose of a body in its parent link that has a <body>, at the zero configuration."""
     X = zero_pose(body.joint, body.placement, body.rotor)
     if before.placement is not None:
         return before.placement @ X
@@ -131,14 +131,14 @@ def _placed_after(tree: Tree, before: _JointsBefore, body: Body) -> Pose:
 
 
 def _names(body: Body) -> tuple[str, ...]:
-    """Return the name of each MuJoCo joint of a body's joint."""
+    """Return the names of the MuJoCo joints that represent the joint of a body."""
     parts = mujoco_parts(body.joint) or ()
     coordinates = names_in(body, "v")
     return tuple(coordinates[part.coordinate] if len(parts) > 1 else body.joint_name for part in parts)
 
 
 def _add_marks(document: MjcfDocument) -> None:
-    """Add a site for each further frame and point."""
+    """Add a site for each frame and point that is not a link."""
     tree = document.tree
     for frame in tree.frames:
         if not frame.is_link:
@@ -152,7 +152,7 @@ def _add_marks(document: MjcfDocument) -> None:
 
 
 def _carrier(tree: Tree, link: Frame, body: Body | None) -> str:
-    """Return the name of the link to which a link is attached by a joint; "world" for none."""
+    """Return the name of the parent link of a link; "world" for a root."""
     if body is None and link.welded_to is not None:
         carrier = tree.frame(link.welded_to)
         while not carrier.is_link and carrier.welded_to is not None:
@@ -222,7 +222,7 @@ def _add_joints(document: MjcfDocument, node: Node, body: Body, names: tuple[str
 
 
 def _report_drive(document: MjcfDocument, element: str, body: Body) -> None:
-    """Record the parameters of a joint that MuJoCo's joints do not have."""
+    """Record in the report those parameters of a joint that MuJoCo's joints do not have."""
     limits, drive = body.limits, body.drive
     if any(map(math.isfinite, limits.velocity)):
         document.log.lost(element, "MJCF has no velocity limits")
@@ -241,7 +241,9 @@ def _report_drive(document: MjcfDocument, element: str, body: Body) -> None:
 
 
 def _passive(document: MjcfDocument, element: str, body: Body, joint: JointMap) -> dict[str, list[float]]:
-    """Return damping, friction, armature and springs of a joint, by attribute, with one number for each part.
+    """Return damping, friction, armature and springs of a joint as attributes, with one number for each MuJoCo joint.
+
+    A value is reported as lost if no numbers for MuJoCo's joints have the same effect.
 
     Values are lost where no numbers for MuJoCo's joints have the same effect.
     """
@@ -271,7 +273,7 @@ def _passive(document: MjcfDocument, element: str, body: Body, joint: JointMap) 
 def _add_joint(
     document: MjcfDocument, node: Node, body: Body, name: str, part: Part, effort: float, passive: Mapping[str, str]
 ) -> None:
-    """Add one part of a joint with its effort limit and the attributes of its damping, friction and springs."""
+    """Add one MuJoCo joint with its effort limit and the attributes of damping, friction and springs (``passive``)."""
     limits, nv = body.limits, body.joint.nv
     element, single = f"joint[{body.joint_name}]", part.kind in (BALL, FREE)
     coordinate = slice(part.coordinate, part.coordinate + 1)
@@ -336,6 +338,6 @@ def _principal(about: Symmetric3) -> tuple[tuple[float, float, float], Rotation]
 
 
 def _admissible(moments: tuple[float, float, float], least: float) -> tuple[float, float, float]:
-    """Return moments of at least a bound, each at most the sum of the other two in float64."""
+    """Return moments of inertia raised to at least ``least``, each at most the sum of the other two in float64."""
     low, middle, high = (max(x, least) for x in moments)
     return low, middle, min(high, low + middle)

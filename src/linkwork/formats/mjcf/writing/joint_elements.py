@@ -62,7 +62,10 @@ _AXES = (Vec3(1.0, 0.0, 0.0), Vec3(0.0, 1.0, 0.0), Vec3(0.0, 0.0, 1.0))
 
 @dataclass(frozen=True, slots=True)
 class Part:
-    """A joint of MuJoCo: its kind, its axis, and its position in the frame after the whole joint at zero."""
+    """A MuJoCo joint: its kind, its axis, and its position.
+
+    Axis and position are in the child frame of linkwork's joint, at the joint's zero configuration.
+    """
 
     kind: str
     axis: Vec3 = _AXES[2]
@@ -70,15 +73,17 @@ class Part:
     coordinate: int = 0  # index of its first coordinate in the joint's v
 
     def in_frame(self, X: Pose) -> Part:
-        """Return the part in the coordinates of another frame, whose pose in this one is X."""
+        """Return the MuJoCo joint with its axis and position in another frame, whose pose in the present frame is X."""
         axis = X.rotation.inv_act(self.axis)
         return replace(self, axis=axis, position=X.rotation.inv_act(self.position - X.translation))
 
 
 def mujoco_parts(joint: JointType) -> tuple[Part, ...] | None:
-    """Return the MuJoCo joints that together are a joint, in the coordinates of its frame M.
+    """Return the sequence of MuJoCo joints that is equivalent to ``joint``, in the coordinates of its child frame M.
 
-    A fixed joint has no parts.  The result is None for a joint that MuJoCo does not have.
+    It is empty for a fixed joint, and None if MuJoCo has no equivalent.
+
+    A fixed joint has no parts. The result is None for a joint that MuJoCo does not have.
     """
     if not is_own(joint):
         return None
@@ -131,7 +136,7 @@ def _in_sequence(joints: Sequence[JointType], placements: Sequence[Pose]) -> tup
 
 
 def keeps_coordinates(joint: JointType) -> bool:
-    """Return True if q and v of the MuJoCo joints are those of the joint, up to MuJoCo's order for free joints."""
+    """Return True if q and v of the MuJoCo joints equal those of ``joint``; free joints may differ in the order."""
     if isinstance(joint, Composite):
         return all(map(keeps_coordinates, joint.joints))
     if isinstance(joint, (Spherical, Floating)):
@@ -140,7 +145,10 @@ def keeps_coordinates(joint: JointType) -> bool:
 
 
 def placed_parts(parts: Sequence[Part], rotor: Pose) -> list[Part]:
-    """Return the parts in the coordinates of the body, whose pose in the joint's frame M is ``rotor``."""
+    """Return MuJoCo joints in the coordinates of a body.
+
+    ``rotor`` is the pose of the body in the child frame M of linkwork's joint.
+    """
     return list(parts) if rotor.is_identity else [part.in_frame(rotor) for part in parts]
 
 
@@ -157,7 +165,7 @@ _SIZES = {BALL: 3, FREE: 6}  # velocities of one joint of MuJoCo, by kind
 
 
 def qpos_of(body: Body, parts: Sequence[Part], q: Sequence[float]) -> list[float]:
-    """Return the coordinates qpos of the parts of a body's joint at its own q."""
+    """Return the coordinates qpos of the MuJoCo joints ``parts`` of a body's joint at the joint's configuration q."""
     kind = parts[0].kind
     if kind == BALL:
         R = body.rotor.rotation
@@ -170,7 +178,7 @@ def qpos_of(body: Body, parts: Sequence[Part], q: Sequence[float]) -> list[float
 
 
 def qvel_of(body: Body, parts: Sequence[Part], q: Sequence[float], v: Sequence[float]) -> list[float]:
-    """Return the velocities qvel of the parts of a body's joint at its own q and v."""
+    """Return the velocities qvel of the MuJoCo joints ``parts`` of a body's joint at q with the velocities v."""
     kind = parts[0].kind
     if kind == BALL:
         return [*body.rotor.rotation.inv_act(body.joint.twist(q, v).angular)]
@@ -183,7 +191,7 @@ def qvel_of(body: Body, parts: Sequence[Part], q: Sequence[float], v: Sequence[f
 
 
 def _values(joint: JointType, q: Sequence[float]) -> list[float]:
-    """Return the angle or length for each velocity of a joint that is written as hinges and slides."""
+    """Return an angle or length for each of the joint's velocities, if it is written as hinges and slides."""
     if joint.parts:
         result, start = [], 0
         for part in joint.parts:
@@ -194,7 +202,7 @@ def _values(joint: JointType, q: Sequence[float]) -> list[float]:
 
 
 def _rates(joint: JointType, q: Sequence[float], v: Sequence[float]) -> list[float]:
-    """Return the rates of `_values`."""
+    """Return the time derivatives of the angles and lengths of `_values`."""
     if joint.parts:
         result, start, first = [], 0, 0
         for part in joint.parts:
@@ -206,7 +214,7 @@ def _rates(joint: JointType, q: Sequence[float], v: Sequence[float]) -> list[flo
 
 @dataclass(frozen=True, slots=True)
 class _Sample:
-    """A random configuration q, its qpos, and G with qvel = G v."""
+    """Random configuration q of a joint, MuJoCo's coordinates qpos of it, and the matrix G with qvel = G v."""
 
     q: list[float]
     qpos: list[float]
@@ -228,11 +236,11 @@ class JointMap:
             self._samples.append(_Sample(q, qpos_of(body, parts, q), np.array(columns).T))
 
     def each(self, values: Sequence[float]) -> list[float]:
-        """Return a value for each part, from a value for each velocity of the joint."""
+        """Return values for the MuJoCo joints from ``values``, one for each velocity of linkwork's joint."""
         return [values[part.coordinate] for part in self.parts]
 
     def keeps_velocity(self, part: Part) -> bool:
-        """Return True if a hinge or a slide has a velocity of the joint, and no other part has it."""
+        """Return True if a hinge or slide is one velocity of linkwork's joint, which moves no other MuJoCo joint."""
         k = self.parts.index(part)
         if part.kind in _SIZES:
             return False
@@ -241,7 +249,10 @@ class JointMap:
         return all(_same(column, unit) and _same(np.abs(row).sum(), 1.0) for column, row in rows)
 
     def keeps_resistance(self, values: Sequence[float], power: int) -> bool:
-        """Return True if Σ cₖ |vₖ|ᵖ is the same sum over MuJoCo's velocities, with one number c for each part."""
+        """Return True if the sum Σ cₖ |vₖ|ᵖ has the same value over MuJoCo's velocities as over those of the joint.
+
+        c are ``values``, p is ``power``, and each MuJoCo joint has a single number c.
+        """
         written = self._spread(self.each(values))
         units = np.eye(self.body.joint.nv)
         tries = [*units, *np.random.default_rng(1).normal(size=(2, len(units)))]
@@ -253,10 +264,10 @@ class JointMap:
         return all(_near(a, b) for a, b in pairs)
 
     def keeps_springs(self, stiffness: Sequence[float], spring_position: Sequence[float]) -> bool:
-        """Return True if the energy of springs is the same with one stiffness for each part, and rest at its zero.
+        """Return True if springs of MuJoCo's joints, each with one stiffness and rest position, have the same energy.
 
-        Hinges and slides have a rest position.  For an angle by sine and cosine this must be 0: its spring pulls
-        the shorter way round.
+        Hinges and slides have a rest position. For an angle by sine and cosine this must be 0: its spring pulls the
+        shorter way round.
         """
         body, each = self.body, self.each(stiffness)
         if body.joint.nq != body.joint.nv and any(
@@ -270,13 +281,16 @@ class JointMap:
         return True
 
     def rests(self, spring_position: Sequence[float]) -> list[float]:
-        """Return the rest position of each part; 0 for a ball or a free joint, whose springs are at rest at zero."""
+        """Return the rest position of the spring of each MuJoCo joint; 0 for a ball or free joint."""
         if self.parts[0].kind in _SIZES or not spring_position:
             return [0.0] * len(self.parts)
         return self.each(_values(self.body.joint, spring_position))
 
     def gears(self, gears: Sequence[float]) -> list[float] | None:
-        """Return the gears along MuJoCo's velocities that give the same motor; None if no gears do."""
+        """Return the gears of MuJoCo's joints that give the same joint force; None if none do.
+
+        ``gears`` has one number for each velocity of linkwork's joint.
+        """
         if not self._samples:
             return [*gears]
         result: np.ndarray = self._samples[0].G @ gears
@@ -284,11 +298,14 @@ class JointMap:
         return result.tolist() if same else None
 
     def _spread(self, each: Sequence[float]) -> list[float]:
-        """Return a number for each of MuJoCo's velocities from one for each part."""
+        """Return a number for each of MuJoCo's velocities, from numbers for each MuJoCo joint.
+
+        The number of a ball or free joint is repeated.
+        """
         return [x for x, part in zip(each, self.parts, strict=True) for _ in range(_SIZES.get(part.kind, 1))]
 
     def _stretches(self, qpos: Sequence[float], spring_position: Sequence[float]) -> list[float]:
-        """Return the square of each part's distance from rest."""
+        """Return the squared displacement of each MuJoCo joint's spring from its rest position."""
         if self.parts[0].kind not in _SIZES:
             return [(x - y) ** 2 for x, y in zip(qpos, self.rests(spring_position), strict=True)]
         zero = qpos_of(self.body, self.parts, self.body.joint.zero())

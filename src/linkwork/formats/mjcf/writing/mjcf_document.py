@@ -1,4 +1,4 @@
-"""MJCF document under construction: poses and quaternions as attributes, and shapes of links as geoms."""
+"""MJCF document under construction, with poses and quaternions as attributes and shapes of links as geoms."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _FAR = 1e10  # stands for a bound that a range does not have
 
 @dataclass(slots=True)
 class MjcfDocument:
-    """A document under construction: its elements by link, the joints in MuJoCo's order, and the log of losses."""
+    """MJCF document under construction: its elements by link, joints in MuJoCo's order, and what is lost."""
 
     tree: Tree
     root: Node
@@ -47,7 +47,7 @@ class MjcfDocument:
         return ("world" if named.body == WORLD else self.tree.bodies[named.body].name), named.placement
 
     def site(self, name: str, frame: str, pose: Pose) -> str:
-        """Add a site at a pose in a frame, and return its name, which is ``name`` or a name like it.
+        """Add a site at a pose in a frame, and return its name: ``name``, with a suffix if that is taken.
 
         A frame that is a site already is returned if the pose is the identity.
         """
@@ -61,12 +61,12 @@ class MjcfDocument:
 
 
 def between(X_a: Pose, X_b: Pose) -> Pose:
-    """Return X_ab; X_b itself if X_a is the identity."""
+    """Return X_ab, the pose of b in a, from the poses of both in a common frame; exactly X_b if X_a is the identity."""
     return X_b if X_a.is_identity else X_a.inv() @ X_b
 
 
 def placed(X: Pose) -> dict[str, str]:
-    """Return the attributes pos and quat of a pose, without those of the identity."""
+    """Return the attributes pos and quat of a pose, without an attribute whose value is the identity's."""
     result = {}
     if any(X.translation):
         result["pos"] = number_list_text(X.translation)

@@ -61,15 +61,15 @@ def add_relations(document: MjcfDocument) -> None:
 
 
 def _add_excluded_pairs(document: MjcfDocument) -> None:
-    """Add the pairs of links that MuJoCo would check and the robot does not.
+    """Exclude the pairs of links from contacts that MuJoCo would check and the robot does not.
 
-    MuJoCo never checks links of one rigid body, nor links of a body against links of its moving parent.
+    By itself MuJoCo skips links of one rigid body, and a link of a body with a link of its moving parent.
     """
     tree = document.tree
     is_checked = pair_filter(tree)
 
     def carrier(i: int) -> int:
-        """Return the body before a body in the document, where bodies without mass may be left out."""
+        """Return the nearest ancestor of body i that has an element in the document; massless bodies may have none."""
         parent = tree.bodies[i].parent if i != WORLD else WORLD
         while parent != WORLD and tree.bodies[parent].name not in document.links:
             parent = tree.bodies[parent].parent
@@ -90,7 +90,10 @@ def _add_excluded_pairs(document: MjcfDocument) -> None:
 def _couple(
     document: MjcfDocument, name: str | None, joint: str, second_joint: str | None, coefficients: Sequence[float]
 ) -> None:
-    """Add the equality q = Σ cₖ q_otherᵏ of two joints with one coordinate, or of one joint and a number."""
+    """Add the equality q_a = Σ cₖ q_bᵏ between the coordinates of two joints a and b.
+
+    Without a second joint it is q_a = c₀.
+    """
     full = (*coefficients, *(0.0,) * (_COEFFICIENTS - len(coefficients)))
     equality = document.section("equality")
     unique_name = None if name is None else document.equalities.new(name)
@@ -152,7 +155,7 @@ def _report_coupling(document: MjcfDocument, constraint: Constraint) -> None:
 
 
 def _about_zero(constraint: PolynomialCoupling) -> list[float]:
-    """Return the coefficients of q_a as a polynomial in q_b, as joints of the document have the reference 0."""
+    """Return the coefficients of q_a as a polynomial in q_b, without reference positions."""
     shifted = np.polynomial.Polynomial(constraint.coefficients)(
         np.polynomial.Polynomial([-constraint.b_reference, 1.0])
     )
@@ -161,9 +164,12 @@ def _about_zero(constraint: PolynomialCoupling) -> list[float]:
 
 
 def _weld(document: MjcfDocument, constraint: Constraint, frame: str, second_frame: str, pose: Pose) -> None:
-    """Add a weld of the frame M to the pose X_FM in the frame F (``second_frame``).
+    """Add a weld that holds frame M (``frame``) at the pose X_FM in frame F (``second_frame``).
 
-    The anchor is M's origin.  The rotation of MuJoCo's ``relpose`` is relative between the bodies; its position is the
+    The anchor of the weld is the origin of M. ``relpose`` has the rotation between the two MuJoCo bodies, and the
+    position of the anchor.
+
+    The anchor is M's origin. The rotation of MuJoCo's ``relpose`` is relative between the bodies; its position is the
     anchor's.
     """
     (link_M, X_M), (link_F, X_F) = (document.pose_in_link(name) for name in (frame, second_frame))
@@ -181,7 +187,7 @@ def _weld(document: MjcfDocument, constraint: Constraint, frame: str, second_fra
 
 
 def _connect(document: MjcfDocument, name: str, frame: str, second_frame: str, points: Iterable[Vec3]) -> None:
-    """Add a <connect> for each point; a point has the same coordinates in both frames."""
+    """Add a <connect> for each point, which has the same coordinates in ``frame`` and in ``second_frame``."""
     for point in points:
         unique_name = document.equalities.new(name)
         sites = [
@@ -196,7 +202,7 @@ def _at(position: Vec3) -> Pose:
 
 
 def _add_coupling(document: MjcfDocument, constraint: Coupling) -> None:
-    """Add a linear coupling: of one or two joints as an equality of joints, of more as one of a fixed tendon."""
+    """Add a linear coupling: for up to two joints an equality of joints, for more an equality of a fixed tendon."""
     (first, weight), *further = constraint.joints
     if len(further) < 2:
         second_joint, ratio = (further[0][0], -further[0][1] / weight) if further else (None, 0.0)
@@ -212,7 +218,7 @@ def _add_coupling(document: MjcfDocument, constraint: Coupling) -> None:
 
 
 def _fixed_tendon(document: MjcfDocument, name: str, weights: Iterable[tuple[str, float]]) -> str:
-    """Add a fixed tendon, and return its name."""
+    """Add a fixed tendon with the weights of joints (name, weight), and return its name."""
     unique = document.tendons.new(name)
     node = document.section("tendon").add("fixed", name=unique)
     for joint, weight in weights:
@@ -267,7 +273,7 @@ def add_actuators(document: MjcfDocument) -> None:
 
 
 def _target(document: MjcfDocument, actuator: Actuator) -> dict[str, str] | None:
-    """Return the attributes of an actuator's transmission; None if MJCF does not have it."""
+    """Return the attributes of <actuator> that name where it acts; None if MJCF cannot represent it."""
     if actuator.frame is not None:
         moment, force = actuator.wrench[:3], actuator.wrench[3:]
         site = document.site(f"{actuator.name}_site", actuator.frame, Pose.identity())
@@ -308,12 +314,12 @@ def add_keyframes(document: MjcfDocument) -> None:
 
 
 def _qpos(state: NamedState, body: Body, _names: tuple[str, ...], parts: Sequence[Part]) -> list[float]:
-    """Return the coordinates qpos of the parts of a body's joint."""
+    """Return the coordinates qpos of the MuJoCo joints ``parts`` of a body's joint in a named configuration."""
     return qpos_of(body, parts, _values(state.q, body, body.joint.zero()))
 
 
 def _qvel(state: NamedState, body: Body, _names: tuple[str, ...], parts: Sequence[Part]) -> list[float]:
-    """Return the velocities qvel of the parts of a body's joint."""
+    """Return the velocities qvel of the MuJoCo joints ``parts`` of a body's joint in a named configuration."""
     v = _values(state.v or (), body, (0.0,) * body.joint.nv, moving=True)
     return qvel_of(body, parts, _values(state.q, body, body.joint.zero()), v)
 
@@ -321,7 +327,10 @@ def _qvel(state: NamedState, body: Body, _names: tuple[str, ...], parts: Sequenc
 def _values(
     pairs: Sequence[tuple[str, Sequence[float]]], body: Body, default: Sequence[float], moving: bool = False
 ) -> list[float]:
-    """Return the stated q of a body's joint, or its v if ``moving``; they follow from its master's if it has one."""
+    """Return q of a body's joint from ``pairs`` (joint, values), or v if ``moving``; ``default`` if it is not listed.
+
+    A joint that mimics another is computed from the other's values.
+    """
     named = dict(pairs)
     if body.coupling is not None:
         values = named.get(body.coupling.joint, default)
