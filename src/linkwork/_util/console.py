@@ -89,7 +89,7 @@ class CompileNotice:
         self._kernel, self._stored, self._begin = kernel, stored, _clock()
 
     def __call__(self) -> float | None:
-        """Print the line if it is due.  Returns the remaining time until then [s]; None if no more calls are needed."""
+        """Print the announcement if it is due.  Return the time until it is due [s]; None if no more calls help."""
         stream = Stream(sys.stderr)
         if _announced or _elsewhere or _is_silenced() or not (stream.is_terminal or stream.is_notebook):
             return None
@@ -125,7 +125,7 @@ def _is_silenced() -> bool:
 
 @contextmanager
 def shown_elsewhere() -> Iterator[None]:
-    """Suppress the line inside the ``with`` statement: the caller reports progress itself, or wants no output."""
+    """Suppress announcements of compilations in the ``with`` block: the caller reports progress, or wants no output."""
     token = object()
     try:
         _elsewhere.add(token)

@@ -136,12 +136,12 @@ def _advice(table: Table, prefix: str) -> dict[str, str]:
 
 
 def own_name(key: str) -> str:
-    """Return the name of linkwork at the beginning of a key."""
+    """Return the part of linkwork's own name in a table's key, which begins with it."""
     return key.partition(",")[0]
 
 
 def by_foreign_name(table: Table) -> dict[str, list[str]]:
-    """Return the keys of a table for each name of other libraries."""
+    """Return, for each name of other libraries, the keys of the table whose entries have this name."""
     result: dict[str, list[str]] = {}
     for key, names in table.items():
         for name in names:

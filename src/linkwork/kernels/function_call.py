@@ -161,7 +161,10 @@ def _computes_single(arguments: Sequence[Any]) -> bool:
 
 
 def _without_ambiguity(reader: ArgumentReader, call: Call) -> Call:
-    """Return a normalization that raises ValueError for coordinates that have no unique nearest configuration."""
+    """Return ``call``, which normalizes configurations, with a check for coordinates without a unique normalization.
+
+    The check raises ValueError for coordinates that have no nearest configuration, such as a zero quaternion.
+    """
 
     def normalize(q: Any, *, out: Any = None) -> Any:
         if has_collections((q,)) or (out is None and is_traced(q)):

@@ -7,7 +7,7 @@ from dataclasses import replace
 from keyword import iskeyword
 from typing import TYPE_CHECKING, Any
 
-from linkwork._util.foreign_names import ROBOT
+from linkwork._util.foreign_names import ROBOT, VALUES
 from linkwork._util.lazy_dataclass import dataclass
 from linkwork._util.messages import letters
 from linkwork._util.unknown_names import foreign_hint
@@ -121,7 +121,9 @@ def read_request(subject: KernelOwner, requested: Any, optional_inputs: tuple[st
             options[key] = value = read(name, value)
         elif known[key].choices and not any(value is word or value == word for word in known[key].choices):
             words = ", ".join(map(str, known[key].choices))
-            raise ValueError(f"{name}: {key}: expected one of {words}, got {value!r}")
+            known = VALUES.get(key, {}).get(str(value), ())
+            hint = f"; use {known[0]!r}" if known else ""
+            raise ValueError(f"{name}: {key}: expected one of {words}, got {value!r}{hint}")
         if known[key].counted and isinstance(value, (list, tuple)):
             options[key] = value = tuple(value)
         for element in value if known[key].counted and isinstance(value, tuple) else (value,):

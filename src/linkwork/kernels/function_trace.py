@@ -39,7 +39,10 @@ __all__ = [
 
 
 class Traced(NamedTuple):
-    """The inputs and results of several functions as expressions of one graph, and their guards."""
+    """The expressions of a trace of several functions: inputs, results, and guards.
+
+    A guard is a hidden result that is positive for a configuration that is invalid or singular.
+    """
 
     inputs: list[tuple[Port, list[Symbol]]]
     outputs: list[tuple[Port, Sequence[Any]]]

@@ -67,7 +67,10 @@ class Watch:
 
 
 def marked(walked: Any, graph: Graph) -> Any:
-    """Return the object that an algorithm walks over; a tree is observed, so that the graph is marked at steps."""
+    """Return the object that an algorithm walks over: a tree in a form that marks the graph at steps of a walk.
+
+    A joint is returned unchanged.
+    """
     return Watch(graph).over(walked) if isinstance(walked, Tree) else walked
 
 

@@ -95,14 +95,14 @@ def _work(counts: Mapping[int, Counter[str]], walks: Sequence[int]) -> Operation
 
 
 def _names(directions: Sequence[str]) -> Iterator[str]:
-    """Yield the names of passes, numbered if there are several of a kind."""
+    """Yield the names of walks over the bodies, such as "outward 1", numbered if several have one direction."""
     for k, direction in enumerate(directions):
         several = directions.count(direction) > 1
         yield f"{direction} {directions[: k + 1].count(direction)}" if several else direction
 
 
 def _counted(watch: Watch, elements: Sequence[Any]) -> dict[int, dict[int, Counter[str]]]:
-    """Return the operations that results need, by body and by walk."""
+    """Return the operations that results need, by the index of the body and the index of the walk that created them."""
     result: dict[int, dict[int, Counter[str]]] = {}
     nodes = [_computed(x) for x in elements if isinstance(x, Symbol)]
     needed = {node.index: node for node in nodes}

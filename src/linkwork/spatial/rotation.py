@@ -220,9 +220,10 @@ Rows = list[list[Any]]
 
 @dataclass(frozen=True, slots=True)
 class AxisRotation:
-    """Rotation R that maps axis k to axis r, or to its opposite (σ = −1).
+    """Rotation R that maps coordinate axis k to axis r, or to its opposite (σ = −1).
 
-    With the axes i, j after k and a, b after r (cyclically), it maps axis i to c a + s b, and axis j to σ (c b − s a).
+    Let i, j be the axes that follow k cyclically, and a, b those that follow r.  R maps axis i to c a + s b, and axis j
+    to σ (c b − s a), with the cosine c and sine s of the angle.
     """
 
     k: int
@@ -262,9 +263,10 @@ class AxisRotation:
     def congruent(self, M: Rows) -> Rows:
         """Return R M Rᵀ for a 3 × 3 matrix M.
 
-        The letters are those of the class. The trace of the block of M at rows and columns i, j is invariant, and so
-        is its antisymmetric part. With d = s (M_ii − M_jj) + σ c (M_ij + M_ji) its diagonal changes by ∓ s d. Source,
-        for symmetric M: Featherstone, Rigid Body Dynamics Algorithms, 2008, appendix A.4.
+        R maps axis k to ± axis r; i, j are the axes after k, and c, s, σ the cosine, sine and sign of R. The trace of
+        the block of M at rows and columns i, j is invariant, and so is its antisymmetric part. With d = s (M_ii − M_jj)
+        + σ c (M_ij + M_ji) its diagonal changes by ∓ s d. Source, for symmetric M: Featherstone, Rigid Body Dynamics
+        Algorithms, 2008, appendix A.4.
         """
         k, r, sign, c, s = self.k, self.r, self.sign, self.c, self.s
         (i, j), (a, b) = _next_axes(k), _next_axes(r)

@@ -1,8 +1,9 @@
-"""The single call: a kernel as a function with CPython's fastcall protocol, with less overhead than a gufunc.
+"""A kernel's call with one sample as a function of CPython's fastcall protocol, with less overhead than a gufunc.
 
-The entry inspects its arguments by pointer. If all are plain float64 arrays of exactly the kernel's shapes, aligned,
-contiguous and without NaN, it creates the result arrays and runs the scalar code. Any other call (a batch, a list,
-another type, a keyword, a NaN, a guard greater than zero) goes to an ordinary Python callable, with the same result.
+This function, the entry, inspects its arguments by pointer. If all are plain float64 arrays of exactly the kernel's
+shapes, aligned, contiguous and without NaN, it creates the result arrays and runs the code for one sample. Any other
+call (a batch, a list, another type, a keyword, a NaN, a guard greater than zero) goes to an ordinary Python callable,
+with the same result.
 
 The entry reads the heads of NumPy's array objects, whose layout NumPy's C API fixes.  It is created only on ordinary
 64-bit CPython, and if sample arrays show the expected layout. Otherwise the Python callable is used.
@@ -63,7 +64,7 @@ class _MethodDef(ctypes.Structure):
 
 @cache
 def available() -> bool:
-    """Return True if arrays in memory have the layout that the entry reads."""
+    """Return True if NumPy's arrays have, in memory, the layout that compiled calls with one sample read."""
     if sys.implementation.name != "cpython" or struct.calcsize("P") != 8 or "free-threading" in sys.version:
         return False
     if not items_offset():
@@ -85,7 +86,7 @@ def available() -> bool:
 
 @cache
 def items_offset() -> int:
-    """Return the offset of a tuple's items; 0 if it cannot be determined."""
+    """Return the offset [bytes] of the first item in a Python tuple object; 0 if it cannot be determined."""
     probe = (object(),)
     if ctypes.c_ssize_t.from_address(id(probe) + TUPLE_SIZE).value != 1:
         return 0

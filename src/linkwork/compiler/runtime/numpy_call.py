@@ -110,7 +110,10 @@ class GeneralCall:
         self._single_call = ref(call)
 
     def set_kernel(self, kernel: Callable[[], Callable[..., Any] | None]) -> None:
-        """Set the function that returns the kernel's call with flat arrays; the function can be pickled."""
+        """Store a function that returns the kernel's call with flat arrays, or None if the kernel was deleted.
+
+        Lazy results call the kernel through this call; the function can be pickled.
+        """
         self._kernel = kernel
 
     def is_single(self, arrays: Sequence[Any], named: Mapping[str, Any]) -> bool:
@@ -129,7 +132,10 @@ class GeneralCall:
         )
 
     def _through_single_call(self, arrays: Sequence[Any], named: Mapping[str, Any]) -> Callable[[], Any] | None:
-        """Return the single call with these arguments as arrays; None if it refuses them or is not compiled."""
+        """Return the compiled call with one sample, bound to these arguments as arrays; None if it is not compiled.
+
+        None is also returned if the call refuses the arguments.
+        """
         call = None if self._single_call is None else self._single_call()
         exact = not named and all(type(x) is np.ndarray for x in arrays)
         if call is None or exact or not self.is_single(arrays, named):

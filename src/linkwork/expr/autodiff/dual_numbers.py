@@ -82,7 +82,7 @@ class Dual:
 
     @staticmethod
     def scaled_term(term: Any, factor: Any, by: Callable[[Any, Any], Any]) -> Any:
-        """Return `masked_terms.scaled(term, factor, by)`, where this number is the term or one of its components."""
+        """Return the product or quotient ``by(term, factor)`` as a dual number with masked terms (`masked_terms`)."""
         level = max(_level(term), _level(factor))
         (a, da), (b, db) = _alike(_split(term, level), _split(factor, level))
         value = scaled(a, b, by)

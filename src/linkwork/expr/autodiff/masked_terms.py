@@ -43,12 +43,12 @@ _AND, _NOT = BY_NAME["and_"], BY_NAME["not_"]
 
 
 def condition_of(term: Any) -> Symbol | None:
-    """Return the condition under which a term counts, None for always."""
+    """Return the condition under which a term of a derivative is not zero; None if the term is not masked."""
     return _split(term)[1]
 
 
 def is_conditional(term: Any) -> bool:
-    """Return True if a term does not always count: a symbol with a condition, or zero."""
+    """Return True if a term of a derivative is masked: a symbol with a recorded condition, or the number zero."""
     return condition_of(term) is not None or _is_none(term)
 
 
@@ -70,7 +70,10 @@ def masked(term: Any, condition: Any) -> Any:
 
 
 def flagged(terms: Iterable[Any], are_conditional: Iterable[bool]) -> list[Any]:
-    """Return terms as numbers that enter or leave a body; each conditional term is followed by its flag."""
+    """Return terms of derivatives as numbers, which a loop's or branch's body can accept and return.
+
+    Each term of ``are_conditional`` is followed by a flag: 1 where the term's condition is true, else 0.
+    """
     result: list[Any] = []
     for term, conditional in zip(terms, are_conditional, strict=True):
         result.append(term)
@@ -81,7 +84,7 @@ def flagged(terms: Iterable[Any], are_conditional: Iterable[bool]) -> list[Any]:
 
 
 def terms_of_body(elements: Iterator[Any], are_conditional: Iterable[bool]) -> Iterator[Any]:
-    """Yield the terms that `flagged` elements represent; each conditional term counts where its flag is not zero."""
+    """Yield the terms that numbers of `flagged` represent; a conditional term is masked where its flag is zero."""
     for conditional in are_conditional:
         term = next(elements)
         if conditional:
@@ -141,7 +144,11 @@ def summed(left: Any, right: Any) -> Any:
 
 
 def chosen(partials: Sequence[Any], terms: Sequence[Any]) -> Any:
-    """Return the term of an operation that selects one of its last two arguments, from the arguments' terms."""
+    """Return the derivative term of a selection between two values, such as ``where`` or a maximum.
+
+    ``partials`` are the operation's partial derivatives, and ``terms`` the arguments' terms.  The last two elements of
+    each belong to the two values.
+    """
     (a, b), (partial, second_partial) = terms[-2:], partials[-2:]
     kind = next((x.__class__ for x in (a, b) if hasattr(x.__class__, "each") and hasattr(x.__class__, "row")), None)
     if kind is not None:
@@ -164,7 +171,10 @@ def selected(term: Any, partial: Any) -> Any:
 def push_forward(
     bundle: Forward, arguments: Sequence[Any], results: Sequence[Any], rows: Sequence[SparseRow]
 ) -> Sequence[SparseRow]:
-    """Return `MultiResult.push_forward`, masked in the directions in which all arguments' derivatives are masked."""
+    """Return the sparse derivatives of an instruction's results by `MultiResult.push_forward`, masked where possible.
+
+    In a direction in which all arguments' derivatives are masked, the results are zero where all of them are.
+    """
     derivatives = bundle.push_forward(arguments, results, rows)
     terms: dict[Any, list[Any]] = {}
     for row in rows:
@@ -208,7 +218,7 @@ def _sum_of_nonzero(left: Any, right: Any) -> Any:
 
 
 def _some_count(terms: Iterable[Any]) -> Symbol | None:
-    """Return the condition under which at least one of the terms counts, None for always."""
+    """Return the condition under which at least one of the terms is not masked; None if one is never masked."""
     conditions: dict[int, Symbol] = {}
     for term in terms:
         on = condition_of(term)
@@ -228,7 +238,7 @@ _MAX_LITERALS = 12  # a condition of more parts is simplified in some of them on
 
 
 def _literals(condition: Symbol) -> dict[int, Symbol]:
-    """Return the conditions whose conjunction is ``condition``, by their index in the graph."""
+    """Return the parts of a conjunction, which are all true if ``condition`` is true, by index in the graph."""
     result: dict[int, Symbol] = {}
     waiting = [condition]
     while waiting:

@@ -160,7 +160,10 @@ class Differentiated:
         return self.graph.inputs("more", (count,))
 
     def more_terms(self, are_conditional: Sequence[bool]) -> tuple[list[Any], list[Symbol]]:
-        """Return a derivative term for each flag, conditional if the flag is True, and the terms' new input symbols."""
+        """Return one derivative term for each flag of ``are_conditional``, and the new input symbols of the terms.
+
+        A conditional term is masked where its second input, a flag, is zero.
+        """
         fresh = self.more(len(are_conditional) + sum(are_conditional))
         return [*terms_of_body(iter(fresh), are_conditional)], fresh
 
@@ -241,13 +244,16 @@ class DerivedBodies(NamedTuple):
 
 
 def flagged_rows(rows: Sequence[SparseRow], keys: Sequence[Mapping[Any, bool]]) -> list[Any]:
-    """Return the derivatives of values in the directions of ``keys`` as `flagged` numbers."""
+    """Return the derivatives of values, in the directions of ``keys``, as a flat list of numbers for a body.
+
+    Each conditional derivative is followed by its flag (see `masked_terms.flagged`).
+    """
     terms = [row.get(key, 0.0) for row, row_keys in zip(rows, keys, strict=True) for key in row_keys]
     return flagged(terms, [flag for row_keys in keys for flag in row_keys.values()])
 
 
 def rows_of_body(elements: Iterator[Any], keys: Iterable[Mapping[Any, bool]]) -> list[SparseRow]:
-    """Return the sparse derivatives that elements of `flagged_rows` represent."""
+    """Return the sparse derivatives, a dict by direction for each value, from a flat list of `flagged_rows`."""
     return [dict(zip(row_keys, terms_of_body(elements, row_keys.values()), strict=True)) for row_keys in keys]
 
 

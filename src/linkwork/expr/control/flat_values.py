@@ -62,9 +62,10 @@ class FlatValue:
 
     @staticmethod
     def alike(form: TreeDef | Leaf, rows: Sequence[Sequence[Any]]) -> tuple[FlatValue, list[list[Any]]]:
-        """Return a layout that fits several values of one structure, and each value's flat elements in this layout.
+        """Return a common layout of several values of one structure, and each value's flat list in this layout.
 
-        ``form`` is the structure, and each row has the scalars of one value.
+        The layout includes every derivative that any of the values has.  ``form`` is the structure; each row has the
+        scalars of one value.
         """
         copied = FlatValue(unflatten(form, [0.0] * num_elements(form)), "")
         each = [[*map(_layout, row)] for row in rows]

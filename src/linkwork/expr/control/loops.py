@@ -216,9 +216,9 @@ def scan_rows(
     stores: bool = False,
     stored: Sequence[StoredRows] = (),
 ) -> tuple[Any, Any]:
-    """Return the result of a scan: by a Python loop on numbers, by one instruction on symbols.
+    """Return the result of a `scan`: by a Python loop on numbers, by one instruction on symbols.
 
-    ``inputs`` and ``form`` are ``xs``, flattened.  ``stores`` and ``stored`` are as for `scan_stored`.
+    ``inputs`` are the scalars of ``xs``, and ``form`` its structure; ``stores``, ``stored``: see `scan_stored`.
     """
     start = FlatValue(init, "scan: init")
     graph = stored[0].values.graph if stored else graph_of([*start.elements, *inputs])

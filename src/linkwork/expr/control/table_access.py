@@ -153,7 +153,7 @@ class Put(MultiResult):
 
 
 def _flags(terms: Sequence[Any], columns: int) -> list[bool]:
-    """Return for each column of a table of terms, row by row, True if one of its terms is conditional."""
+    """Return for each column of a table of derivative terms, row by row, True if one of its terms is masked or zero."""
     return [any(map(is_conditional, terms[k::columns])) for k in range(columns)]
 
 

@@ -65,9 +65,9 @@ _MIN_GAMMA = 1e-60  # [1/s] a slower system does not move
 
 @dataclass(frozen=True, slots=True)
 class _Step:
-    """Factors of one doubling of (A, G, H), with the letters of this module's docstring.
+    """Factors of one doubling of a time step (A, G, H) of a Riccati equation, with H = C Cᵀ.
 
-    ``Y`` has the rows of Yᵀ, ``GC`` is G C, and ``S`` the Cholesky factor of S, which gives Z.
+    ``Y`` has the rows of Yᵀ for Y = L⁻¹CᵀA, ``GC`` is G C, and ``S`` the Cholesky factor L of 1 + CᵀG C.
     """
 
     Y: Matrix
@@ -228,7 +228,7 @@ class _Lyapunov(ImplicitDerivative):
         return rows_of(values, self.n), rows_of(values[self.size :], self.n)
 
     def _next(self, at: Solution) -> Matrix:
-        """Return X, or X A in discrete time."""
+        """Return the factor of dA in the equation's derivative: X in continuous time, X A in discrete time."""
         X = rows_of(at.results, self.n)
         return X if self.continuous else matmul(X, self._split(at.inputs)[0])
 

@@ -347,10 +347,10 @@ def _line_search(
 
 @dataclass(frozen=True)
 class _RootRule(ImplicitDerivative):
-    """Rule for the solution x of r(x, p) = 0.
+    """Derivative rule for the solution x of r(x, p) = 0.
 
-    The inputs are the start, p, and the parameters of the function ``like``, if there is one.  The results are x, the
-    number of iterations and the status.
+    The inputs are the initial value of x, then p, and the parameters of ``like``, an optional function whose Jacobian
+    approximates that of r.  The results are x, the number of iterations and the status.
     """
 
     body: Region  # r of x and p
@@ -415,7 +415,7 @@ class _RootRule(ImplicitDerivative):
         return inputs[self.size : self.body.elements_in]
 
     def _at(self, at: Solution) -> list[Any]:
-        """Return x and p, one after the other."""
+        """Return the arguments of the residual r(x, p) as one list: the elements of x, then those of p."""
         return [*at.results[: self.size], *self._parameters(at.inputs)]
 
 

@@ -138,7 +138,10 @@ class _Orthogonal(CustomDerivative):
     def _factors(
         self, inputs: Sequence[Any], results: Sequence[Any]
     ) -> tuple[list[list[Any]], list[list[Any]], list[Any]]:
-        """Return the rows of Q and R, and factors for solutions with R₁; the reciprocal of a zero pivot is 0."""
+        """Return the rows of Q and R, and the factors with which systems of R's leading square part are solved.
+
+        The reciprocal of a zero pivot is 0.
+        """
         if not self.with_q:
             results = apply_rule(_Orthogonal(self.m, self.n, True), inputs)
         q, r = _split(results, self.m, self.n)

@@ -113,11 +113,12 @@ class Semidefinite:
     def solved_nearly(self, b: Scalars, removals: int = 2, *, least: bool = False) -> list[Any]:
         """Return the x of A x = P b, where P removes the component of b that is not in the range of A.
 
-        With ρ = E (A + E)⁻¹, which does not change a component outside of the range, x = (A + E)⁻¹ (1 + cρ + c(c + 1)/2
-        ρ²) (1 − ρ)ⁿ b, with c = n + 1 for n ``removals``; the error is of the order ρ³. The component is removed first:
-        (A + E)⁻¹ would magnify it by 1/μ. Rounding errors in ρ are proportional to that component, and are magnified by
-        1/μ too, in A's null space.  Two removals remove them; none is needed for a b in the range of A. With ``least``,
-        a term in ρ³ cancels the null-space component of x, as the method `least` does.
+        E is the small diagonal, μ times A's diagonal, that makes A + E regular. With ρ = E (A + E)⁻¹, which does not
+        change a component outside of the range, x = (A + E)⁻¹ (1 + cρ + c(c + 1)/2 ρ²) (1 − ρ)ⁿ b, with c = n + 1 for n
+        ``removals``; the error is of the order ρ³. The component is removed first: (A + E)⁻¹ would magnify it by 1/μ.
+        Rounding errors in ρ are proportional to that component, and are magnified by 1/μ too, in A's null space.  Two
+        removals remove them; none is needed for a b in the range of A. With ``least``, a term in ρ³ cancels the
+        null-space component of x, as the method `least` does.
         """
         remainder, c = list(b), removals + 1
         for _ in range(removals):

@@ -184,9 +184,9 @@ class _Update(NamedTuple):
     w: Sequence[Any]  # u/d
 
     def of(self, x: Any, i: Any, w: Any, u: Any) -> Any:
-        """Return the diagonal element of row i after the update, which is ``x`` before it.
+        """Return the diagonal element of row i of the tableau after the update, from ``x``, the element before it.
 
-        w and u are the elements of u/d and u for row i.
+        ``u`` is the element of the pivot's column in row i, and ``w`` is u/d for the pivot d.
         """
         return where(eq(i, self.row), 0.0 - self.d_inv, x - w * u)
 

@@ -156,7 +156,7 @@ class InstructionList(ABC):
         """Return the results for these values of all scalar inputs.
 
         The values may be of any scalar type: symbols inline the list into their trace, dual numbers differentiate it.
-        ``apply`` and ``constant`` are those of `linkwork.expr.scalar.interpreter.run`.
+        ``apply`` receives an instruction and the values of its arguments; ``constant`` converts a number to a value.
         """
         values = run(self.instructions, elements, apply, constant)
         return [values[r] for r in self.results]

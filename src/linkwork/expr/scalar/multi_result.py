@@ -68,7 +68,7 @@ class MultiResult(ABC):
         return range(self.count)
 
     def kinds(self, arguments: int) -> str:
-        """Return a letter for each argument, as in `Operation.kinds`."""
+        """Return a text with a letter for each argument: n for a number, t for a truth value."""
         return "n" * arguments
 
     def differentiated(self, arguments: int) -> range:
