@@ -43,6 +43,16 @@ def test_linear_models_pass_their_matrices_steps_and_names_to_other_packages(mon
             getattr(several, method)()
 
 
+def test_printed_linear_models_have_named_rows_and_columns_of_their_matrices():
+    original = model(0.05)
+    text = str(original)
+    for title, names, matrix in (("A", ["q", "v"], original.A), ("B", ["tau"], original.B), ("D", ["tau"], original.D)):
+        rows = text.split(f"\n{title} ")[1].split("\n\n")[0].splitlines()
+        assert rows[0].split() == names
+        assert np.allclose([[float(x) for x in row.split()[1:]] for row in rows[2:]], matrix, rtol=1e-4)
+    assert str(model(0.05, (3, 2))) == repr(model(0.05, (3, 2)))
+
+
 @pytest.mark.slow(every=5)
 def test_linear_models_have_the_same_response_in_other_packages():
     control = pytest.importorskip("control")

@@ -121,8 +121,8 @@ def read_request(subject: KernelOwner, requested: Any, optional_inputs: tuple[st
             options[key] = value = read(name, value)
         elif known[key].choices and not any(value is word or value == word for word in known[key].choices):
             words = ", ".join(map(str, known[key].choices))
-            known = VALUES.get(key, {}).get(str(value), ())
-            hint = f"; use {known[0]!r}" if known else ""
+            equivalents = VALUES.get(key, {}).get(str(value), ())
+            hint = f"; use {equivalents[0]!r}" if equivalents else ""
             raise ValueError(f"{name}: {key}: expected one of {words}, got {value!r}{hint}")
         if known[key].counted and isinstance(value, (list, tuple)):
             options[key] = value = tuple(value)

@@ -20,6 +20,7 @@ from numpy.typing import ArrayLike
 from linkwork._util.checked_arguments import public
 from linkwork._util.foreign_names import WithForeignNames, add_foreign_names
 from linkwork._util.lazy_imports import optional_module
+from linkwork._util.messages import table
 from linkwork._util.result import ReturnedValue
 from linkwork._util.validation import finite_array, positive
 from linkwork.control.linear_quadratic.dense_linearization import constant_input_step
@@ -27,6 +28,7 @@ from linkwork.control.linear_quadratic.dense_linearization import constant_input
 __all__ = ["StateSpace"]
 
 _ROUNDING = 1e-9  # [time steps] delays this close to a whole number of steps count as whole
+_MOST_PRINTED = 12  # states, inputs or outputs of a model whose matrices are printed
 _MOST_STATES = 10_000  # of a system with delays: a matrix of 0.8 GB
 
 Array = np.ndarray[Any, Any]
@@ -63,6 +65,18 @@ class StateSpace(ReturnedValue, metaclass=WithForeignNames):
         time = "continuous time" if self.dt is None else f"dt={self.dt:g} s"
         batch = f", batch {self.shape}" if self.shape else ""
         return f"<StateSpace of {self.name!r}: {sizes}, {time}{batch}>"
+
+    def __str__(self) -> str:
+        """Return the matrices with the names of their rows and columns; of large models and batches the sizes."""
+        if self.shape or max(*self.A.shape, self.B.shape[-1], len(self.C)) > _MOST_PRINTED:
+            return repr(self)
+        x, u, y = self.state_names, self.input_names, self.output_names
+        sides = (("A", self.A, x, x), ("B", self.B, x, u), ("C", self.C, y, x), ("D", self.D, y, u))
+        lines = [repr(self)[1:-1]]
+        for title, matrix, rows, columns in sides:
+            cells = [[name, *(f"{z:.5g}" for z in row)] for name, row in zip(rows, matrix, strict=True)]
+            lines += ["", *table([title, *columns], cells)]
+        return "\n".join(lines)
 
     @property
     def shape(self) -> tuple[int, ...]:
