@@ -128,14 +128,22 @@ def test_each_broken_requirement_of_a_backend_is_the_only_failure_reported():
         return SimpleNamespace(backend=backend, refused=[program], texts=lambda: [(program, *texts)])
 
     for function, broken, text in (
-        (module._refuse, trial(reason=None), "f: expected the reason as a string, got None"),
+        (module._refuse, trial(reason=None), "f: refuse: expected the reason as a string, got None"),
         (
             module._lower,
             trial(texts=("x", "y")),
-            "f: lowering the program again gives a different text",
+            "f: expected the same text each time `lower` gets the same program; got different texts",
         ),
-        (module._emit, trial(emitted=(b"a", b"b")), "f: emitting the same text again gives different objects"),
-        (module._emit, trial(valid=False), "f: is_object is False for an object of this backend"),
+        (
+            module._emit,
+            trial(emitted=(b"a", b"b")),
+            "f: expected the same object code each time `emit` gets the same text; got different object code",
+        ),
+        (
+            module._emit,
+            trial(valid=False),
+            "f: is_object: expected True for object code that `emit` returned, got False",
+        ),
     ):
         assert function(trial()) == []
         with pytest.raises(ValueError, match=text):

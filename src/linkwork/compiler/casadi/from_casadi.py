@@ -178,7 +178,10 @@ class _Reader:
         """
         if any(function.__hash__() == outer.__hash__() for outer in self.running):
             # its expansion gave no scalar operations, but a call of the function itself
-            raise ValueError(f"{self._where(function)}: it has no scalar operations ({function.class_name()})")
+            raise ValueError(
+                f"{self._where(function)}: expected a CasADi function that expands to scalar operations, got a "
+                f"{function.class_name()}; express it by SX operations"
+            )
         self.running.append(function)
         flat = self._expanded(function)
         if flat.has_free():

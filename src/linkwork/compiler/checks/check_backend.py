@@ -100,14 +100,18 @@ class _Trial:
 def _refuse(t: _Trial) -> list[float]:
     for program in t.refused:
         if not isinstance(t.backend.refuse(program), str):
-            raise ValueError(f"{program.name}: expected the reason as a string, got {t.backend.refuse(program)!r}")
+            raise ValueError(
+                f"{program.name}: refuse: expected the reason as a string, got {t.backend.refuse(program)!r}"
+            )
     return []
 
 
 def _lower(t: _Trial) -> list[float]:
     for program, first, second in t.texts():
         if first != second:
-            raise ValueError(f"{program.name}: lowering the program again gives a different text")
+            raise ValueError(
+                f"{program.name}: expected the same text each time `lower` gets the same program; got different texts"
+            )
     return []
 
 
@@ -115,9 +119,14 @@ def _emit(t: _Trial) -> list[float]:
     for program, text, _ in t.texts():
         objects = t.backend.emit(text)
         if objects != t.backend.emit(text):
-            raise ValueError(f"{program.name}: emitting the same text again gives different objects")
+            raise ValueError(
+                f"{program.name}: expected the same object code each time `emit` gets the same text; "
+                f"got different object code"
+            )
         if not all(map(t.backend.is_object, objects)):
-            raise ValueError(f"{program.name}: is_object is False for an object of this backend")
+            raise ValueError(
+                f"{program.name}: is_object: expected True for object code that `emit` returned, got False"
+            )
     return []
 
 

@@ -77,7 +77,9 @@ def _valid(t: _Trial) -> list[float]:
 def _steady(t: _Trial) -> list[float]:
     for name, before, after, _ in t.cases:
         if everywhere(t.one_pass, before) != after:
-            raise ValueError(f"{name}: a second run on the same program gives a different program")
+            raise ValueError(
+                f"{name}: expected the same result for the same program; a second run gives a different program"
+            )
     return []
 
 
