@@ -60,10 +60,10 @@ class _Loader(Loader):
         self._name = name
 
     def create_module(self, spec: ModuleSpec) -> None:
-        """Let Python create a module, which is replaced."""
+        """Return None, so that Python creates an empty module, which `exec_module` replaces by the moved module."""
 
     def exec_module(self, module: ModuleType) -> None:
-        """Replace the module."""
+        """Register the moved module under the old name in `sys.modules`, in place of ``module``."""
         sys.modules[module.__name__] = import_module(self._name)
 
 

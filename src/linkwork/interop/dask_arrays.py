@@ -227,7 +227,7 @@ class _Slots:
 
 
 class _Block:
-    """The call of a function with the blocks of its lazy arguments; other arguments are stored in it.  It pickles."""
+    """A function call with the blocks of its Dask arguments; it stores the other arguments, and can be pickled."""
 
     __slots__ = ("__name__", "_dtype", "_function", "_template")
 

@@ -66,7 +66,7 @@ ArrayOf = Callable[[str, Any], np.ndarray]
 
 
 class ArgumentReader:
-    """Reads the arguments of one function for its kernel's ports."""
+    """Converter of the arguments of one function to the arrays that its kernel accepts, with errors that explain."""
 
     def __init__(
         self, subject: KernelOwner, function: str, inputs: tuple[Port, ...], outputs: tuple[Port, ...]

@@ -67,7 +67,10 @@ class _Trial:
         return [x[k] for x in self.arrays]
 
     def compare(self, label: str, result: np.ndarray, expected: np.ndarray, tolerance: float) -> float:
-        """Return the error of a result relative to the largest element; raise ValueError beyond the tolerance."""
+        """Return the largest error of a result, relative to the largest expected element and at least to 1.
+
+        Raises ValueError, which begins with ``label``, for an error beyond the tolerance.
+        """
         scale = max(1.0, float(np.abs(expected).max(initial=0.0)))
         error = float(np.abs(result - expected).max(initial=0.0))
         if not error <= tolerance * scale:
@@ -75,7 +78,10 @@ class _Trial:
         return error / scale
 
     def moved(self, state: np.ndarray, steps: np.ndarray) -> np.ndarray:
-        """Return the flat states (n, size) at flat tangents (n, size in the tangent space) from a state."""
+        """Return the states (n, size) that tangent vectors ``steps`` (n, tangent size) reach from one state (size,).
+
+        A state has the elements of all inputs of the function in sequence.
+        """
         result, start, used = [], 0, 0
         for quantity, array, tangent in zip(self.quantities, self.arrays, self.tangents, strict=True):
             size, width = array[0].size, tangent[0].size

@@ -271,7 +271,7 @@ class SparseTangent:
 
     @staticmethod
     def scaled_term(term: Any, factor: Any, by: Callable[[Any, Any], Any]) -> Any:
-        """Return `masked_terms.scaled` of a sparse tangent."""
+        """Return the product or quotient ``by(term, factor)`` of a sparse tangent and a scalar."""
         return by(term, factor)
 
     def __neg__(self) -> SparseTangent:
