@@ -48,9 +48,9 @@ def test_driven_wheels_move_the_base_along_arcs_of_odometry():
         np.testing.assert_allclose(motion.q[k, :, :3], arcs(left[k], right), rtol=0, atol=1e-8)
     np.testing.assert_allclose(robot.constraint_jacobian(motion.q) @ motion.v[..., None], 0.0, atol=1e-12)
     np.testing.assert_allclose(motion.v[..., 3], 2.0)
-    there = robot.drive_mechanism({"left_axle": [0, 3, 0], "right_axle": [0, -1, 0]})  # and the same arc back
-    np.testing.assert_allclose(there.q[-1], there.q[0], rtol=0, atol=1e-9)
-    assert repr(there) == f"<DrivenMotion: 'base', left_axle, right_axle, {there.message}>"
+    round_trip = robot.drive_mechanism({"left_axle": [0, 3, 0], "right_axle": [0, -1, 0]})  # and the same arc back
+    np.testing.assert_allclose(round_trip.q[-1], round_trip.q[0], rtol=0, atol=1e-9)
+    assert repr(round_trip) == f"<DrivenMotion: 'base', left_axle, right_axle, {round_trip.message}>"
 
 
 @pytest.mark.slow(every=3)

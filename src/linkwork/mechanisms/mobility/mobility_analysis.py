@@ -167,7 +167,8 @@ class Mobility(ReturnedValue):
     def _counts(self) -> list[str]:
         least, last = self.gap
         lines = [
-            f"  {self.nv} velocities, {_many(len(self.rows), 'row')} of rank {self.rank}; Grübler count {self.counted}"
+            f"  {self.nv} velocities, {_many(len(self.rows), 'row')} of rank {self.rank}; Grübler count in space "
+            f"{self.counted}"
         ]
         if self.rows:
             lines.append(
