@@ -61,8 +61,6 @@ def _slices(tree: Tree, names: Sequence[str] | None = None) -> list[_JointSlice]
     """Return all joints of a robot, or those with the given names in that order, with their slices of q and v.
 
     Raises TypeError for joints that no trajectory message can represent, UnknownNameError for unknown names.
-
-    Raises TypeError with the names of joints that no message has, UnknownNameError for other names.
     """
     result, refused = [], []
     stacked = {body.joint_name: (k, body) for k, body in tree.stacked()}

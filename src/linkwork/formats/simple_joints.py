@@ -71,8 +71,6 @@ def chain_of(joint: JointType, kinds: Collection[type[JointType]]) -> Chain | No
     """Return an equivalent chain of joints of the listed ``kinds`` with the same q and v; None if there is none.
 
     A helical joint becomes a revolute joint and a prismatic joint that follows its angle.
-
-    A helical joint is a revolute and a prismatic one, which follows it.
     """
     identity, joint = Pose.identity(), unreversed(joint)
     if type(joint) in kinds:
@@ -175,8 +173,6 @@ def immobile(tree: Tree) -> list[Constraint | ForceElement | Actuator]:
     """Return loops, welds, force elements and actuators between two frames that cannot move relative to each other.
 
     Fixed joints connect the links of these frames.
-
-    These are loops, welds, balls, force elements, and actuators on a frame relative to another.
     """
     rigid = {WORLD: WORLD}  # the body at the start of a rigid group, by body
     for i, parent, body in tree.outward():
@@ -260,9 +256,6 @@ def with_quaternions(tree: Tree, kind: type[JointType], log: WritingLog) -> Tree
 
     It replaces joints with modified Rodrigues parameters or with the scalar last; their v is unchanged. The log names
     these joints.
-
-    Joints with modified Rodrigues parameters or with the scalar last are replaced; their v is the same. The log names
-    them.
     """
     bodies: list[Body] = []
     moved: dict[str, tuple[JointType, JointType]] = {}
@@ -337,9 +330,6 @@ def without_rotor(
 
     The pose of the child link in M (the rotor) moves to the parent's side if it commutes with the motion of the joint,
     up to a rotation of the axis.
-
-    A rotor's pose that commutes with the joint's motion, up to a rotation of the axis, moves to the other side of the
-    joint.
     """
     rotor = joint.rotor
     if rotor.is_identity:

@@ -206,9 +206,6 @@ class _Describer:
         """Return the joints ordered from the root outwards.
 
         Children of a link are in the order of the first joint in q among all joints of their subtree.
-
-        Children of a link are in the order of their first joints in q, where each child's joints include all joints
-        that it carries.
         """
         rank = {self.tree.bodies[i].joint_name: k for k, i in enumerate(self.tree.order)}
         children: dict[str, list[JointDescription]] = {}

@@ -48,8 +48,6 @@ class WritingLog:
     """List of content that a format cannot represent (NOT_WRITTEN), or represents in another form (WRITTEN_AS).
 
     Elements with the same message share an entry. With ``strict`` every loss is an error.
-
-    Elements with the same message are one entry. With ``strict`` every loss is an error.
     """
 
     def __init__(self, tree: Tree, format: str, strict: bool) -> None:

@@ -89,8 +89,8 @@ class Actuator:
     ) -> Actuator:
         """Build a motor on a joint: f = u [N·m, N], and the joint force is gear · u.
 
-        ``control_range`` and ``force_range`` are pairs (lower, upper) for u and f; ``name`` is the motor's. ``gear`` is
-        a number, or one number for each of the joint's velocities.
+        ``control_range`` and ``force_range`` are pairs (lower, upper) for u and f. ``name`` is the motor's name.
+        ``gear`` is a number, or one number for each of the joint's velocities.
         """
         return cls(name, ((joint, gear),), control_range=control_range, force_range=force_range)
 
@@ -109,8 +109,8 @@ class Actuator:
     ) -> Actuator:
         """Build a position servo on a joint: f = stiffness · (u − l) − damping · l̇.
 
-        ``control_range`` and ``force_range`` are pairs (lower, upper) for u and f; ``name`` is the motor's. The control
-        u is the target of the length l = gear · q [rad, m, times the gear].
+        ``control_range`` and ``force_range`` are pairs (lower, upper) for u and f; ``name`` is the servo's name. The
+        control u is the target of the length l = gear · q [rad, m, times the gear].
         """
         k, d = (non_negative("Actuator.position", *x) for x in (("stiffness", stiffness), ("damping", damping)))
         ranges = control_range, force_range
@@ -130,8 +130,8 @@ class Actuator:
     ) -> Actuator:
         """Build a velocity servo on a joint: f = damping · (u − l̇).
 
-        ``control_range`` and ``force_range`` are pairs (lower, upper) for u and f; ``name`` is the motor's. The control
-        u is the target of the rate l̇ = gear · v [rad/s, m/s, times the gear].
+        ``control_range`` and ``force_range`` are pairs (lower, upper) for u and f; ``name`` is the servo's name. The
+        control u is the target of the rate l̇ = gear · v [rad/s, m/s, times the gear].
         """
         d = non_negative("Actuator.velocity", "damping", damping)
         ranges = control_range, force_range
@@ -155,7 +155,7 @@ class Actuator:
     def force(self, control: Any, length: Any, rate: Any) -> Any:
         """Return the actuator's force f [N·m, N] before the gear, with control and force clamped to their ranges.
 
-        Arguments, over any scalar: the control, the length of the transmission and its rate.
+        The control, the length of the transmission and its time derivative may be of any scalar type.
         """
         g0, g1, g2 = self.gain
         b0, b1, b2 = self.bias
@@ -193,7 +193,7 @@ class Actuator:
 
 
 def bounded(x: Any, low: float, high: float) -> Any:
-    """Return a scalar clamped to [low, high]; an infinite bound adds no operation, and NaN stays NaN."""
+    """Return x clamped to [low, high]; for symbols an infinite bound adds no operation, and NaN stays NaN."""
     if low != -math.inf:
         x = where(lt(x, low), low, x)
     return x if high == math.inf else where(lt(high, x), high, x)

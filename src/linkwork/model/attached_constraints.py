@@ -79,7 +79,7 @@ _OF_MARKS = re.compile(r"(frames|points|directions)\b")  # elements of a file th
 
 
 def _without_erroneous(attachments: Attachments) -> Attachments:
-    """Return attachments without those in which the reader found an error."""
+    """Return the attachments without those that already have an error of the reader."""
     if not attachments.errors:
         return attachments
     elements = [f"{issue.where.element}/" for issue in attachments.errors]
@@ -92,7 +92,7 @@ def _without_erroneous(attachments: Attachments) -> Attachments:
 
 
 def _report_outside(findings: Findings, tree: Tree, described: NamedStateDescription) -> None:
-    """Report the joints that a configuration places outside their limits, except for joints at zero."""
+    """Report joints that a named configuration places outside of their limits, except for joints at zero."""
     reports = []
     for name, q in described.state.q:
         body = tree.bodies[tree.joint_index(name)]
@@ -108,7 +108,7 @@ def _report_outside(findings: Findings, tree: Tree, described: NamedStateDescrip
 
 
 def _named_once(findings: Findings, kind: str, items: Iterable[T], name_of: Callable[[T], str]) -> Iterator[T]:
-    """Yield the items with new names, and record an error for each repeated name."""
+    """Yield the items whose names are new, and record an error for each repeated name."""
     first: dict[str, Location] = {}
     for item in items:
         name, where = name_of(item), item.where

@@ -54,7 +54,7 @@ class Limits:
 
     @property
     def positions(self) -> tuple[tuple[float, ...], tuple[float, ...]]:
-        """Effective (lower, upper) bounds of the configuration; infinite if they are not enabled."""
+        """Effective (lower, upper) bounds of the configuration; −inf and inf if they are disabled."""
         if self.enabled:
             return self.lower, self.upper
         return tuple(-math.inf for _ in self.lower), tuple(math.inf for _ in self.upper)
@@ -83,22 +83,23 @@ class Following:
     offset: float = 0.0  # [rad, m]
 
     def through(self, master: Following) -> Following:
-        """Return the coupling of this joint to the joint that its master follows.
+        """Return the coupling of this joint to the joint at the start of a chain of two couplings.
 
-        ``master`` is the coupling of the master: q_a = m q_b + n and q_b = k q_c + l give q_a = m k q_c + (m l + n).
+        ``master`` is the coupling of this joint's master to that joint: q_a = m q_b + n and q_b = k q_c + l give q_a =
+        m k q_c + (m l + n).
         """
         return Following(master.joint, self.ratio * master.ratio, self.ratio * master.offset + self.offset)
 
     def q(self, master: Sequence[Any]) -> list[Any]:
-        """Return the follower's configuration, ratio · q_master + offset, from the master's."""
+        """Return the follower's configuration, ratio · q_master + offset, from the configuration ``master``."""
         return [self.ratio * x + self.offset for x in master]
 
     def v(self, master: Sequence[Any]) -> list[Any]:
-        """Return the follower's velocity, ratio · v_master, from the master's."""
+        """Return the follower's velocity, ratio · v_master, from the velocity ``master``."""
         return [self.ratio * x for x in master]
 
     def S(self, follower: Subspace) -> Subspace:
-        """Return the follower's motion subspace times the ratio: the columns per unit of the master's velocity."""
+        """Return a motion subspace times the ratio, whose columns are twists per unit of the master's velocity."""
         return Subspace(tuple(column * self.ratio for column in follower.columns))
 
 
@@ -115,7 +116,7 @@ class Drive:
 
     @staticmethod
     def full(values: Sequence[float], count: int, default: float) -> tuple[float, ...]:
-        """Return the values, or ``count`` times the default if there are none."""
+        """Return ``values``, or ``count`` times the default if ``values`` is empty."""
         return tuple(values) or (default,) * count
 
 
@@ -193,7 +194,7 @@ class Body:
 
     @property
     def ratio(self) -> float:
-        """Ratio of the joint's velocity to its coordinate in v: 1, or the coupling's ratio if it follows another."""
+        """Ratio of the joint's velocity to its coordinate in v: 1, or the coupling's ratio for a follower."""
         return 1.0 if self.coupling is None else self.coupling.ratio
 
     @property
@@ -210,7 +211,8 @@ class Body:
     def armature(self) -> list[float]:
         """Armature of the joint (nv) [kg·m², kg], reflected to its coordinates in v.
 
-        For a joint that follows another, these are the master's, and the armature is multiplied by the squared ratio.
+        For a joint that follows a master, these are the master's coordinates, and the armature is multiplied by the
+        squared ratio.
         """
         return [x * self.ratio * self.ratio for x in Drive.full(self.drive.armature, self.joint.nv, 0.0)]
 
@@ -219,7 +221,7 @@ class Body:
 class Frame:
     """A named frame fixed to a body or to the world: a link, or a frame added by the user.
 
-    It also stores a link's own inertia, which contributes to the body's, and its shapes.
+    For a link it also has the shapes and the inertia, which is part of the inertia of the body.
     """
 
     name: str
@@ -233,7 +235,7 @@ class Frame:
 
     @property
     def is_link(self) -> bool:
-        """True for a link, False for a frame that was added to one."""
+        """True for a link, False for a frame that was added to a link."""
         return self.fixed_joint is not None or self.welded_to is None
 
 
@@ -288,9 +290,9 @@ class PlacedJoint:
         return X.inv().formed() if self.swapped else X
 
     def across(self, q: Scalars, V: Motion) -> Motion:
-        """Return the motion of the child B relative to the parent P, in B's coordinates, from the joint's motion V.
+        """Convert the motion V of a joint to the motion of its child B relative to its parent P, in B's coordinates.
 
-        V is the motion of the joint's frame M relative to its frame F, in M's coordinates.
+        V is the motion of the rotor frame M relative to the stator frame F, in M's coordinates.
         """
         if self.swapped:
             return -(self.placement @ (self.type.X(q) @ V))

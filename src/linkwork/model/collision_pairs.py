@@ -84,13 +84,16 @@ def collision_links(tree: Tree) -> tuple[str, ...]:
 
 
 def adjacency(tree: Tree) -> Callable[[Frame, Frame], bool]:
-    """Return a function of two frames: True on one body, or if a joint, also one of a loop, connects their bodies."""
+    """Return a function of two frames that tells whether they are adjacent.
+
+    It is True for frames on one body, and on two bodies that a joint or a loop joint connects.
+    """
     loops = [joint for joint in tree.constraints if isinstance(joint, LoopJoint)]
     closed = {frozenset((tree.frame(x.frame).body, tree.frame(x.relative_to).body)) for x in loops}
     carriers = {frame.name: frame.welded_to for frame in tree.frames if frame.body == WORLD}
 
     def root(name: str) -> str:
-        """Return the link at the start of the welds of a link that is fixed to the world."""
+        """Return the first link of the chain of welds between the world and a link that is fixed to it."""
         while (carrier := carriers.get(name)) not in (None, "world"):
             name = str(carrier)
         return name
@@ -136,7 +139,7 @@ def pair_filter(tree: Tree) -> Callable[[Frame, Frame], bool]:
 def unmoving_pairs(tree: Tree) -> Iterator[tuple[str, str]]:
     """Yield the pairs of links with collision shapes that are not checked by default.
 
-    They are on one body, or on two bodies connected by a joint.
+    Their links are on one body, or on two bodies connected by a joint.
     """
     adjacent = adjacency(tree)
     yield from ((a.name, b.name) for a, b in pairs_of_links(tree) if adjacent(a, b))
@@ -202,7 +205,7 @@ def with_pairs(tree: Tree, pairs: Iterable[tuple[str, str]]) -> Tree:
 
 
 def with_disabled(tree: Tree, pairs: Sequence[DisabledPair]) -> Tree:
-    """Return the tree without checks of further pairs of links.
+    """Return the tree with further pairs of links disabled: they are not checked for collisions.
 
     A pair that is already disabled gets the new reason.
     """
@@ -215,9 +218,9 @@ def with_disabled(tree: Tree, pairs: Sequence[DisabledPair]) -> Tree:
 def with_attached(
     tree: Tree, name: str, frame: str, shape: Shape, pose: Any, touching: Sequence[str], color: Any = None
 ) -> Tree:
-    """Return the tree with an object, a frame with a collision shape of a ``color``, attached to a frame.
+    """Return the tree with an object attached to a frame: a frame with a collision shape.
 
-    Pairs of the object and the links in ``touching`` are not checked.  Raises UnknownNameError, ValueError and
+    Pairs of the object and the links in ``touching`` are not checked. Raises UnknownNameError, ValueError and
     TypeError.
     """
     check_new_name(tree, "with_attached", name)
@@ -245,7 +248,7 @@ def with_attached(
 
 
 def _touching_hint(caller: str, link: Any, links: Sequence[str]) -> str:
-    """Return the nearest link name, and a hint on contacts with obstacles, for a message."""
+    """Return the nearest name of a link for an error message, or a hint on contacts with obstacles."""
     return f"{nearest(str(link), links)} ({caller}: for contacts with obstacles, use plan(touching=))"
 
 

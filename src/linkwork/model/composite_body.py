@@ -34,7 +34,7 @@ def with_summed_inertias(bodies: Sequence[Body], frames: Sequence[Frame]) -> tup
 
 
 def without_inertias(frames: Sequence[Frame]) -> tuple[Frame, ...]:
-    """Return the frames with zero inertia, for trees whose body inertias are not the sums of their links'."""
+    """Return the frames with zero inertia, for trees whose body inertias are not sums of links' inertias."""
     return tuple([replace(f, inertia=_NONE) for f in frames])
 
 
@@ -45,9 +45,9 @@ def sum_inertias(frames: Sequence[Frame]) -> Inertia:
 
 
 def frames_with_inertias(bodies: Sequence[Body], frames: Sequence[Frame]) -> tuple[Frame, ...]:
-    """Return the frames of a tree with the inertias that belong to them.
+    """Return the frames of a tree with inertias that sum to the inertias of the bodies.
 
-    Usually the frames are returned unchanged.  If no frame on any body has an inertia although a body has one, each
+    Usually the frames are returned unchanged. If no frame on any body has an inertia although a body has one, each
     body's inertia is assigned to the frame of the body's name, which is added if it is missing.
     """
     if any(f.body != WORLD and f.inertia != _NONE for f in frames) or all(b.inertia == _NONE for b in bodies):
@@ -64,14 +64,15 @@ def frames_with_inertias(bodies: Sequence[Body], frames: Sequence[Frame]) -> tup
 
 @dataclass(frozen=True, slots=True)
 class UndividedInertia(Inertia):
-    """Nominal inertia of a link whose body got another inertia as a whole: the link's share of that is unknown."""
+    """Former inertia of a link whose body got a new total inertia; the link's part of the new inertia is unknown."""
 
 
 def of_whole_body(frames: Sequence[Frame], i: int, name: str, whole: Inertia) -> list[Frame]:
-    """Return frames after body ``i``, named ``name``, got the inertia ``whole``, which may be of any scalars.
+    """Return the frames after body ``i``, named ``name``, got the total inertia ``whole``, of any scalar type.
 
-    If no other link on the body has an inertia, its own link gets all of it.  Else the shares of links with inertia,
-    and of the own link, are marked as unknown: they depend on whether ``whole`` is a multiple of the former inertia.
+    If only the link with the body's name has an inertia, it gets all of ``whole``. Otherwise the inertias of this link
+    and of all links with inertia are marked as unknown: they depend on whether ``whole`` is a multiple of the former
+    inertia.
     """
     shared = any(f.body == i and f.name != name and not f.inertia.is_zero for f in frames)
 
@@ -88,8 +89,8 @@ def of_whole_body(frames: Sequence[Frame], i: int, name: str, whole: Inertia) ->
 def link_inertia(frame: Frame, user: str) -> Inertia:
     """Return the inertia of a link, about its frame's origin and in its axes.
 
-    Raises ValueError, with the name of the ``user``, if only the inertia of its whole body is known: see
-    `UndividedInertia`.
+    Raises ValueError, with the name of the ``user``, if only the total inertia of its body is known
+    (`UndividedInertia`).
     """
     if isinstance(frame.inertia, UndividedInertia):
         raise ValueError(
@@ -117,7 +118,7 @@ def check_inertias(bodies: Sequence[Body], frames: Sequence[Frame]) -> None:
 
 
 def compose(X_ab: Pose, X_bc: Pose) -> Pose:
-    """Return the product X_ac = X_ab X_bc; if one of them is the identity object, the other pose itself."""
+    """Return X_ac = X_ab X_bc; if a pose is the identity object, the result is the other pose itself."""
     if X_ab is _IDENTITY:
         return X_bc
     X_ac: Pose = X_ab if X_bc is _IDENTITY else X_ab @ X_bc
@@ -135,9 +136,9 @@ def _sums(count: int, frames: Sequence[Frame]) -> list[Inertia]:
 
 
 def _agree(a: Inertia, b: Inertia, frames: Sequence[Frame]) -> bool:
-    """Return True if two inertias, both sums of the frames' inertias, agree up to rounding.
+    """Return True if two sums of the frames' inertias agree up to rounding.
 
-    Masses, first and second moments are compared relative to the largest value of their kind among the terms.  Inertias
+    Masses, first and second moments are compared relative to the largest value of their kind among the terms. Inertias
     that overflow agree.
     """
     parts = [_parts(x) for f in frames for x in (f.inertia, f.placement @ f.inertia)]
@@ -157,7 +158,7 @@ _NONE = Inertia.zero()
 
 
 def bounding_sphere_of(shapes: Sequence[Geometry]) -> tuple[Vec3, float] | None:
-    """Return the centre of the shapes and their maximum distance from it [m]; None if it is unknown."""
+    """Return the centre (3,) and the radius [m] of a sphere around the shapes; None if a shape has unknown size."""
     bounds = [(geometry.origin, geometry.shape.bounding_sphere) for geometry in shapes]
     balls = [(X.point(bound[0]), bound[1]) for X, bound in bounds if bound is not None]
     if not balls or len(balls) < len(shapes):

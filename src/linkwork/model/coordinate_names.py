@@ -88,7 +88,7 @@ def names_in(body: Body, which: Literal["q", "v"]) -> list[str]:
 
 
 def coordinates_of(name: str, joint: JointType, which: Literal["q", "v"]) -> list[str]:
-    """Return the names of the coordinates of a joint with a name."""
+    """Return the names of the coordinates of a joint called ``name``."""
     count, names = (joint.nq, joint.q_names) if which == "q" else (joint.nv, joint.v_names)
     parts = names if len(names) == count else tuple(str(k) for k in range(count))
     return [name] if count == 1 else [f"{name}.{part}" for part in parts]
@@ -151,7 +151,10 @@ _FIXED = {"axis": AXES, "component": _SIX, "row": (*AXES, "w"), "column": (*AXES
 
 
 def units_for(tree: Tree, output: Output) -> str:
-    """Return the units of a result; a vector of joint values has one unit if all joints have angles, or all lengths."""
+    """Return the units of a result of the robot.
+
+    A vector of joint values has a single unit if all joints have angles, or all have lengths.
+    """
     units = output.units.split(", ")
     kinds = {unit.startswith("rad") for unit in units_of(tree, "v")}
     if output.shape in (("nv",), ("nq",)) and len(units) > 1 and len(kinds) == 1 and tree.nq == tree.nv:
@@ -160,7 +163,7 @@ def units_for(tree: Tree, output: Output) -> str:
 
 
 def named_positions(tree: Tree, name: str) -> list[float]:
-    """Return the coordinates (nq) of a named configuration; joints that it does not state are at their zero.
+    """Return the coordinates (nq) of a named configuration; joints without a stated value are at zero.
 
     Raises UnknownNameError.
     """

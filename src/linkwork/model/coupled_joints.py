@@ -116,7 +116,7 @@ def coupling_text(follower: str, coupling: Following) -> str:
 
 
 def _parts(caller: str, value: Any) -> tuple[Any, ...]:
-    """Return a tuple (master, ratio, offset), as far as the value states ratio and offset.
+    """Return the tuple (master, ratio, offset), without ratio and offset if ``value`` does not state them.
 
     Raises TypeError for another form.
     """
@@ -132,7 +132,7 @@ def _parts(caller: str, value: Any) -> tuple[Any, ...]:
 
 
 def _check(tree: Tree, follower: str, coupling: Following) -> None:
-    """Raise ValueError if a joint cannot follow the joint that it names."""
+    """Raise ValueError if a joint cannot follow the master that ``coupling`` names."""
     driven, driver = (tree.bodies[tree.joint_index(name)].joint for name in (follower, coupling.joint))
     if not all_finite((coupling.ratio, coupling.offset)):
         raise ValueError(f"couplings: expected a finite ratio and offset, got {coupling_text(follower, coupling)}")
@@ -175,9 +175,9 @@ _SHOWN = 10  # joints of a cycle
 
 
 def resolve_chains(couplings: Mapping[str, Following], on_cycle: Callable[[list[str]], None]) -> dict[str, Following]:
-    """Return, by name of the follower, its coupling to the joint at the start of its chain.
+    """Return the coupling of each follower to the joint at the start of its chain of couplings, by follower's name.
 
-    ``on_cycle`` is called with the joints of each cycle, in the order in which they follow each other.  If it returns,
+    ``on_cycle`` is called with the joints of each cycle, in the order in which they follow each other. If it returns,
     these joints and the chain that led to them are left out.
     """
     left, done = dict(couplings), dict[str, Following]()
@@ -203,10 +203,10 @@ def resolve_chains(couplings: Mapping[str, Following], on_cycle: Callable[[list[
 
 
 def flatten_mimics(findings: Findings, description: Description) -> dict[str, Following]:
-    """Return, by name of the follower, its mimic relation to the joint at the start of its chain.
+    """Return the mimic relation of each joint to the joint at the start of its chain, by follower's name.
 
-    If q_a = m q_b + n and q_b = k q_c + l, then q_a = m k q_c + (m l + n).  Errors: MIMIC_UNKNOWN, MIMIC_SELF,
-    MIMIC_CYCLE, MIMIC_FIXED, MIMIC_TYPE, MAGNITUDE.  Warning: MIMIC_ZERO.  A mimic relation of a fixed joint is noted.
+    If q_a = m q_b + n and q_b = k q_c + l, then q_a = m k q_c + (m l + n). Errors: MIMIC_UNKNOWN, MIMIC_SELF,
+    MIMIC_CYCLE, MIMIC_FIXED, MIMIC_TYPE, MAGNITUDE. Warning: MIMIC_ZERO. A mimic relation of a fixed joint is noted.
     """
     joints: dict[str, JointDescription] = {}
     for joint in description.joints:
@@ -241,7 +241,7 @@ def ignored_mimics(findings: Findings, description: Description) -> dict[str, Fo
 
 
 def _is_sound(findings: Findings, joint: JointDescription, joints: dict[str, JointDescription]) -> bool:
-    """Return True if the mimic relation of a joint is possible; else record an error."""
+    """Return True if the mimic relation of a joint is possible; else record an error and return False."""
     mimic, where, caller = joint.mimic, joint.where, f"joint {quoted(joint.name)}"
     assert mimic is not None
     master = joints.get(mimic.joint)

@@ -93,8 +93,8 @@ class MarkDescription:
 class ConstraintDescription:
     """A constraint of the robot and its source location.
 
-    ``mimic_of`` names a joint whose mimic relation states the same.  Such a constraint is added only if joints are
-    loaded with ``mimic="free"``.
+    ``mimic_of`` is the name of a joint whose mimic relation states the same constraint. Such a constraint is added
+    only if joints are loaded with ``mimic="free"``.
     """
 
     constraint: Constraint
@@ -148,7 +148,7 @@ class Attachments:
 class Description:
     """All links, joints and further frames in the order of the file, and the warnings of the reader.
 
-    A description whose root link is the world (``base_is_stated``) says itself how each base moves.
+    If ``base_is_stated``, the root link is the world, and joints state how each base moves.
     """
 
     name: str
@@ -176,7 +176,7 @@ class Description:
 class NamedState:
     """A named configuration, optionally with velocity and controls.
 
-    Joints and actuators that are not listed are at their zero.
+    Joints and actuators that are not listed are at zero.
     """
 
     name: str

@@ -14,10 +14,10 @@ __all__ = ["REQUIREMENTS", "check_friction_law"]
 
 
 def check_friction_law(law: FrictionLaw, *, seed: int = 0) -> ContractReport:
-    """Check a law of friction, for example one of your own, against the contract of `FrictionLaw`.
+    """Check a law of friction, such as a user-defined law, against the contract of `FrictionLaw`.
 
-    The law is tried at random parameters and velocities; ``seed`` is the seed of the random generator.  The returned
-    report prints as a table.  In a test, call ``check_friction_law(law).raise_if_failed()``.
+    The law is tried at random parameters and velocities; ``seed`` is the seed of the random generator. The returned
+    report prints as a table. In a test, call ``check_friction_law(law).raise_if_failed()``.
     """
     kind = type(law)
     trial = [_Case.random(law, np.random.default_rng([seed, k])) for k in range(200)]
@@ -84,7 +84,7 @@ def _slope(cases: list[_Case]) -> list[float]:
 
 
 def _stops(cases: list[_Case]) -> list[float]:
-    """Return the relative overshoot of implicit steps that only friction resists: past rest, or beyond the speed v."""
+    """Return the relative overshoot of implicit steps that only friction resists: past rest, or beyond speed v."""
     after = []
     for case in cases:
         for mass in 10.0 ** np.arange(-6.0, 3.0) * case.F / case.v:  # times 1/h

@@ -108,7 +108,7 @@ class FrictionLaw(ABC):
         return self.resistance(v, unit) + self.starting(v, a, unit)
 
     def vanishes(self, friction: DryFriction) -> bool:
-        """Return True if F is zero at every velocity with these parameters, and that is known at trace time."""
+        """Return True if it is known at trace time that F is zero at every velocity with these parameters."""
         return is_zero(friction.sliding)
 
     def __eq__(self, other: object) -> bool:
@@ -231,7 +231,7 @@ NO_FRICTION = NoFriction()  # not in `ALL`: a robot without friction has none in
 
 
 def read_friction(caller: str, value: Any) -> str | FrictionLaw:
-    """Return a law of friction for a checked argument: the name of one of the library's laws, or a law itself.
+    """Return ``value`` after a check that it is the name of a friction law of the library, or a friction law.
 
     Raises ValueError for any other value.
     """
@@ -244,9 +244,9 @@ def read_friction(caller: str, value: Any) -> str | FrictionLaw:
 
 
 def read_smooth_friction(caller: str, value: Any) -> str | FrictionLaw:
-    """Return a law of friction that does not stick, for functions that need F to be continuous.
+    """Return the friction law ``value`` after a check that it does not stick: F must be a continuous function.
 
-    The argument is checked as in `read_friction`, with the same errors.  Raises ValueError for a law that sticks.
+    The argument is checked as in `read_friction`, with the same errors. Raises ValueError for a law that sticks.
     """
     result = read_friction(caller, value)
     law = friction_law(result)
@@ -270,5 +270,5 @@ def friction_law(law: str | FrictionLaw) -> FrictionLaw:
 
 
 def same(a: Any, b: Any) -> bool:
-    """Return True if two parameters are known at trace time to be equal."""
+    """Return True if two parameters are equal, and this is known at trace time."""
     return a is b or (isinstance(a, float) and isinstance(b, float) and a == b)

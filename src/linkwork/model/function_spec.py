@@ -204,7 +204,7 @@ class FunctionSpec:
     def of(
         compute: Callable[..., Any], inputs: str, outputs: Output | Iterable[Output], doc: str, **more: Any
     ) -> FunctionSpec:
-        """Return a specification of a function; ``inputs`` has the names of its inputs, separated by spaces."""
+        """Return a specification of a function; ``inputs`` are the names of its inputs, separated by spaces."""
         result = (outputs,) if isinstance(outputs, Output) else tuple(outputs)
         return FunctionSpec(compute, tuple(inputs.split()), result, doc, **more)
 

@@ -101,9 +101,9 @@ def check_inertial(
 
 
 def _possible(findings: Findings, where: Location, mass: float, about: Symmetric3, nearest: bool | None) -> Symmetric3:
-    """Return the rotational inertia about the centre of mass; with ``nearest``, an impossible one is replaced.
+    """Return the rotational inertia ``about`` the centre of mass after a check; with ``nearest`` it may be replaced.
 
-    The replacement is the nearest possible one.  Records an error or a warning about an impossible inertia.
+    An impossible inertia is replaced by the nearest possible one. Records an error or a warning about it.
     """
     moments = principal_moments(about)
     negative, possible = moments_possible(mass, moments)
@@ -134,9 +134,9 @@ def _possible(findings: Findings, where: Location, mass: float, about: Symmetric
 
 
 def moments_possible(mass: float, moments: tuple[float, float, float]) -> tuple[bool, bool]:
-    """Return two bools: True if a principal moment is negative, and True if a body has the moments.
+    """Return two bools: whether a principal moment is negative, and whether some body has these moments.
 
-    The moments are in ascending order.  Violations that can be rounding of a file's numbers do not count.
+    The moments are in ascending order. Violations that can be rounding of a file's numbers do not count.
     """
     low, middle, high = moments
     # Elements rounded by ε·high move an eigenvalue by up to 3 ε·high, and low + middle − high = trace − 2 high by 9.
@@ -162,9 +162,9 @@ def principal_moments(about: Symmetric3) -> tuple[float, float, float]:
 
 
 def inertia_problems(inertia: Inertia) -> tuple[str, ...]:
-    """Return messages that explain why no body with extent has a rejected inertia.
+    """Return messages that explain why no body with volume has an inertia that was rejected.
 
-    If the inertia has no other fault, the message is that it has no extent in some direction.
+    If there is no other reason, the message is that the body has no extent in some direction.
     """
     mass, _, about = mass_properties(inertia)
     if mass <= 0.0:

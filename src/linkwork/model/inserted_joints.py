@@ -19,11 +19,11 @@ __all__ = ["insert_free_joint", "unweld"]
 
 
 def insert_free_joint(tree: Tree, joint: str) -> Tree:
-    """Return the tree with a `Floating` joint between a joint's moving frame M and everything that the joint moves.
+    """Return the tree with a `Floating` joint between a joint's rotor frame M and everything that the joint moves.
 
-    Its coordinates come last in q and v; all others keep their positions.  At its zero configuration and velocity the
-    motion is unchanged, and its force is the wrench (moment; force) that M exerts on what it carries, at M's origin
-    and in M's axes.  Values of the tree may be of any scalars; they are not checked.  Raises UnknownNameError.
+    Its coordinates come last in q and v; all others keep their positions. At its zero configuration and velocity the
+    motion is unchanged, and its joint force is the wrench (moment; force) that M exerts on the moved bodies, at M's
+    origin in M's axes. Values of the tree may be of any scalars; they are not checked. Raises UnknownNameError.
     """
     at = tree.joint_index(joint)
 
@@ -63,11 +63,13 @@ def insert_free_joint(tree: Tree, joint: str) -> Tree:
 
 
 def unweld(tree: Tree, joint: str) -> Tree:
-    """Return the tree in which a fixed joint is the joint of a body, without coordinates: q and v are the same.
+    """Return the tree with a weld replaced by a joint without coordinates, whose child link becomes a body.
 
-    The body has the link that the joint welds, and all that is welded to it or moves on it.  Values of the tree may be
-    of any scalars; they are not checked.  Raises UnknownNameError, and ValueError if the parameter "inertia" sets the
-    inertia of the whole body: see `link_inertia`.
+    q and v are the same. The new body has the link that the weld connects, and all that is welded to it or moves on
+    it.
+
+    Values of the tree may be of any scalars; they are not checked. Raises UnknownNameError, and ValueError if the
+    parameter "inertia" sets the inertia of the whole body: see `link_inertia`.
     """
     welds = tree.fixed_joints
     if joint not in welds:

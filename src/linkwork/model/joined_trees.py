@@ -93,12 +93,12 @@ def joined(name: str, parts: Mapping[str, Tree]) -> Tree:
 
 
 def empty_world(name: str, gravity: Vec3) -> Tree:
-    """Return a tree with only the link "world"."""
+    """Return a tree whose only link is "world"."""
     return Tree(name, (), (_WORLD_LINK,), gravity)
 
 
 def added(tree: Tree, part: Tree, prefix: str, caller: str) -> Tree:
-    """Return the tree joined with another one on the shared link "world", with a prefix before the second's names.
+    """Join two trees on the shared link "world"; ``prefix`` precedes the names of ``part``.
 
     Raises ValueError as `joined` does.
     """
@@ -113,7 +113,10 @@ def added(tree: Tree, part: Tree, prefix: str, caller: str) -> Tree:
 
 
 def _as_part(whole: Tree, part: Tree, carrier: Frame, ground: Frame, X: Pose) -> Tree:
-    """Return the whole with a part, whose frame ``ground`` has the pose X on the body of the frame ``carrier``."""
+    """Return the tree ``whole`` with ``part`` added.
+
+    The frame ``ground`` of the part gets the pose X on the body of the frame ``carrier``.
+    """
     count, T = len(whole.bodies), _between(ground.placement, X)
     taken = {*_names(whole)["joint"], *_names(part)["joint"]}
 
@@ -180,7 +183,7 @@ def _between(X: Pose, Y: Pose) -> Pose:
 
 
 def _with_contents(world: Frame, frames: Iterable[Frame]) -> Frame:
-    """Return the link "world" with the mass and shapes of further frames."""
+    """Return the link ``world`` with the mass and shapes of ``frames`` added."""
     for frame in frames:
         inertia = frame.inertia if world.inertia == Inertia.zero() else world.inertia + frame.inertia
         visuals, collisions = (*world.visuals, *frame.visuals), (*world.collisions, *frame.collisions)
@@ -189,14 +192,14 @@ def _with_contents(world: Frame, frames: Iterable[Frame]) -> Frame:
 
 
 def _without_content(tree: Tree) -> Tree:
-    """Return an empty tree with the name, the gravity and the origin of another one."""
+    """Return an empty tree with the name, the gravity and the source of ``tree``."""
     return Tree(tree.name, (), (), tree.gravity, tree.source, trusted=tree.trusted, part_sources=tree.part_sources)
 
 
 def _grounded(tree: Tree) -> tuple[Tree, Frame]:
-    """Return the tree with all references to "world" replaced by the root link that is fixed to it, and this link.
+    """Return the tree with "world" replaced by the root link in all references, and the root link.
 
-    Without such a link, a link "base" without mass is added.
+    If no link is fixed to the world, a link "base" without mass is added as the root.
     """
     fixed = [f for f in tree.frames if f.body == WORLD and f.is_link and f.name != "world"]
     if fixed:
@@ -213,7 +216,7 @@ def _grounded(tree: Tree) -> tuple[Tree, Frame]:
 
 
 def _on_link(body: Body, link: str) -> Body:
-    """Return a body whose joint has a link as its parent instead of "world"."""
+    """Return a body whose joint has the parent link ``link`` instead of "world"."""
     return replace(body, links=(link, body.links[1])) if body.links and body.links[0] == "world" else body
 
 
@@ -226,7 +229,7 @@ def _floats(tree: Tree, index: int, body: Body) -> bool:
 
 
 def with_shapes(tree: Tree, replaced: Callable[[Shape], Shape]) -> Tree:
-    """Return the tree with other shapes on its links."""
+    """Return the tree with each shape on its links replaced by ``replaced(shape)``."""
 
     def changed(geometries: tuple[Geometry, ...]) -> tuple[Geometry, ...]:
         return tuple(replace(x, shape=replaced(x.shape)) for x in geometries)
@@ -292,12 +295,15 @@ def prefixed(tree: Tree, prefix: str, world: str = "world") -> Tree:
 
 
 def _renamed(constraint: Constraint, names: Mapping[str, str], joints: Mapping[str, str]) -> Constraint:
-    """Return a constraint with other names; a user's class may rename frames only if it names no joints."""
+    """Return a constraint that refers to frames and joints by new names.
+
+    A user-defined class may have frames renamed only if it refers to no joints.
+    """
     return constraint.with_names(names, joints) if constraint.references.joints else constraint.with_names(names)
 
 
 def _titled(item: Any, prefix: str) -> Any:
-    """Return a constraint or a force element with a prefix before its own name.  Raises TypeError."""
+    """Return a constraint or a force element with ``prefix`` before its name. Raises TypeError."""
     if not is_dataclass(item):
         kind = type(item).__name__
         raise TypeError(f"prefix: expected classes that are dataclasses, got {item.name!r} of the class {kind}")
@@ -352,6 +358,6 @@ def _equal_names(whole: Tree, part: Tree) -> Iterator[tuple[str, str]]:
 
 
 def _example(part: Tree, prefix: str = "") -> str:
-    """Return an example of another prefix than ``prefix``, for a message."""
+    """Return a suggestion for a prefix other than ``prefix``, for an error message."""
     wish = f"{part.name}_"
     return wish if wish != prefix else f"{part.name}_2_"

@@ -125,7 +125,7 @@ def joint_values(body: Body, kind: str) -> list[Any]:
 
 
 def _joint_body(tree: Tree, name: str) -> Body:
-    """Return the body that a joint carries; for a joint that closes a loop, a massless one with its parameters."""
+    """Return the body that a joint moves; for a loop joint a massless body with the loop joint's parameters."""
     loops = {loop.name: loop for loop in loops_of(tree)}
     return body_of(loops[name]) if name in loops else tree.bodies[tree.joint_index(name)]
 
@@ -210,7 +210,7 @@ def _read(tree: Tree, caller: str, text: Any) -> list[Parameter]:
 
 
 def _by_input(tree: Tree, name: str) -> Parameter | None:
-    """Return the parameter whose kernel input has this name, such as ``inertia_forearm``; None unless there is one."""
+    """Return the parameter whose kernel input has this name, such as ``inertia_forearm``; None if there is none."""
     words = [word for word, kind in KINDS.items() if kind.of and name.startswith(f"{word}_")]
     named = [Parameter(word, x) for word in words for x in _names(tree, word)]
     result = [p for p in named if letters(f"{p.kind}_{p.name}") == name]

@@ -43,7 +43,7 @@ Scalars = Sequence[Any]
 
 @dataclass(frozen=True)
 class LimitedCoordinate:
-    """A coordinate of a joint with a position limit."""
+    """A joint coordinate with a position limit: in q, or of a joint that closes a loop."""
 
     name: str
     joint: str  # name of the joint
@@ -61,7 +61,7 @@ class LimitedCoordinate:
         return self.type.q_units[self.index]
 
     def rate(self, state: Kinematics) -> tuple[Any, list[Any]]:
-        """Return the value x, and the row r (nv) of its rate ẋ = r·v."""
+        """Return the value x of the coordinate, and the row r (nv) with ẋ = r·v."""
         if self.loop is not None:
             q, columns = _loop_motion(self.loop, state)
             return self.turned(q[self.index]), [self.type.q_dot(q, column)[self.index] for column in columns]
@@ -70,7 +70,7 @@ class LimitedCoordinate:
         return q[self.index], [dot(row, column) for column in transposed(moving)]
 
     def turned(self, x: Any) -> Any:
-        """Return an angle of a joint that closes a loop, with revolutions towards the middle of its limits."""
+        """Return the angle x of a loop joint plus full turns that bring it nearest to the middle of its limits."""
         middle = 0.5 * (self.lower + self.upper)
         if not math.isfinite(middle) or not _repeats(self.type)[self.index]:
             return x
@@ -79,7 +79,7 @@ class LimitedCoordinate:
 
 @lru_cache(256)
 def _repeats(joint: JointType) -> tuple[bool, ...]:
-    """Return for each coordinate whether it is an angle whose full revolutions do not change the joint's transform."""
+    """Return for each coordinate True if it is an angle whose full turns do not change the joint's transform."""
     free = [math.inf] * joint.nq
     q = joint.random(np.random.default_rng(0), [-x for x in free], free, ())
     turns = math.tau * np.eye(joint.nq)
@@ -136,7 +136,7 @@ def limited_coordinates(tree: Tree, limits: tuple[Any, Any] | None = None) -> tu
 
 
 def _is_limited(joint: JointType, index: int, lower: float, upper: float) -> bool:
-    """Return False for limits that no configuration exceeds: infinite ones, and of unit vectors beyond 1."""
+    """Return False for limits that cannot be exceeded: infinite limits, and limits beyond ±1 of unit vectors."""
     if any(index in group for group in joint.unit_length):
         return lower > -1.0 or upper < 1.0
     return math.isfinite(lower) or math.isfinite(upper)
@@ -148,7 +148,7 @@ def _own(tree: Tree) -> tuple[LimitedCoordinate, ...]:
 
 
 def limited_values(robot: Any, coordinates: Sequence[LimitedCoordinate], q: np.ndarray, **options: Any) -> np.ndarray:
-    """Return the values x (..., n) of coordinates in configurations q (..., nq).
+    """Return the values x (..., n) of n limited coordinates at q (..., nq).
 
     ``options`` are as in `Robot.loop_configuration`.
     """
@@ -164,7 +164,7 @@ def limited_values(robot: Any, coordinates: Sequence[LimitedCoordinate], q: np.n
 
 @dataclass(frozen=True)
 class LoopSpeed:
-    """A velocity with a limit of a joint that closes a loop."""
+    """A velocity component, with a limit, of a joint that closes a loop."""
 
     name: str
     loop: LoopJoint
@@ -172,12 +172,12 @@ class LoopSpeed:
     bound: float  # [rad/s, m/s]
 
     def row(self, state: Kinematics) -> list[Any]:
-        """Return the row r (nv) with which the velocity is r·v."""
+        """Return the row r (nv): the velocity component is r·v."""
         return [column[self.index] for column in _loop_motion(self.loop, state)[1]]
 
 
 def loop_speeds(tree: Tree) -> tuple[LoopSpeed, ...]:
-    """Return the velocities with a limit of the joints that close loops, in the order of the joints."""
+    """Return the limited velocity components of the joints that close loops, in the order of the joints."""
     loops = [c for c in tree.constraints if isinstance(c, LoopJoint) and c.velocity_bound]
     return tuple(
         LoopSpeed(name, loop, k, bound)
@@ -190,7 +190,7 @@ def loop_speeds(tree: Tree) -> tuple[LoopSpeed, ...]:
 
 
 def loop_speed_values(robot: Any, speeds: Sequence[LoopSpeed], q: np.ndarray, v: np.ndarray) -> np.ndarray:
-    """Return the values (..., n) of velocities of joints that close loops, at q (..., nq) and v (..., nv)."""
+    """Return n limited velocity components (..., n) of loop joints at q (..., nq) and v (..., nv)."""
     starts = {loop.name: loop.v_slice.start for loop in robot.loops}
     result: np.ndarray = np.asarray(robot.loop_velocity(q, v))[
         ..., [starts[speed.loop.name] + speed.index for speed in speeds]

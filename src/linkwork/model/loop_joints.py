@@ -56,9 +56,9 @@ def body_of(loop: LoopJoint) -> Body:
 
 
 def spring_configuration(loop: LoopJoint, X: Pose) -> list[Any]:
-    """Return the configuration q_J of a loop joint at a pose X, with the revolutions that are nearest to its rest.
+    """Return the configuration q_J of a loop joint at a pose X, with the full turns nearest to its rest configuration.
 
-    A pose determines the angles of a joint up to full revolutions.  Springs of these angles pull along the shorter
+    A pose determines the angles of a joint up to full revolutions. Springs of these angles pull along the shorter
     direction, so that their energy is a continuous function of the pose.
     """
     q = loop.joint.configuration_from_pose(X)
@@ -72,12 +72,12 @@ def spring_configuration(loop: LoopJoint, X: Pose) -> list[Any]:
 
 
 def periodic_angles(joint: JointType) -> PeriodicCoordinates:
-    """Return the angles of a joint that its pose determines up to full revolutions."""
+    """Return masks of the angles of a joint that its pose determines only up to full turns."""
     return counting_angles(straight_motion_joint(joint), periodic=True)
 
 
 def with_loop_values(loop: Any, kind: str, values: Sequence[Any]) -> Any:
-    """Return a loop joint with other values of one kind, such as "stiffness", of any scalars and without a check."""
+    """Return a loop joint with new values of a kind such as "stiffness"; they may be of any scalar type, unchecked."""
     result = copy(loop)
     object.__setattr__(result, kind, tuple(values))
     return result

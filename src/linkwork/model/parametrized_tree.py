@@ -23,11 +23,10 @@ _OF_BODIES = ("damping", "friction")  # fields of `Body`; the others are fields 
 
 
 def parametrized(tree: Tree, values: ParameterValues, with_inertias: bool = True) -> Tree:
-    """Return the tree with these values of kernel parameters, which may be of any scalars.
+    """Return the tree with new values of kernel parameters, of any scalar type, unchecked.
 
-    Each value is a list of elements, row by row.  They are not checked.  Inertias of bodies are updated only if
-    ``with_inertias``.  After the inertia of a whole body is set, a link on it has an `UndividedInertia`, if there are
-    several with inertia.
+    Each value is a list of elements, row by row. Inertias of bodies are updated only if ``with_inertias``. After the
+    total inertia of a body is set, its links have an `UndividedInertia` if several of them have an inertia.
     """
     changed = _ChangedTree(tree, values)
     parts = changed.parts(with_inertias)
@@ -38,10 +37,10 @@ def parametrized(tree: Tree, values: ParameterValues, with_inertias: bool = True
 
 
 def with_parameter_values(tree: Tree, values: ParameterValues) -> Tree:
-    """Return the tree with these values of kernel parameters, all of them floats: an ordinary robot's tree.
+    """Return the tree with new values of kernel parameters, all of them floats, as a tree of an ordinary robot.
 
-    If the inertia of a whole body is set, the body's own link gets the difference to the other links on the body.  A
-    multiple of the body's inertia scales all its links instead, unless a frame on the body also moves.
+    If the total inertia of a body is set, the link with the body's name gets it minus the inertias of its other links.
+    A multiple of the body's inertia scales all its links instead, unless a frame on the body also moves.
     """
     changed = _ChangedTree(tree, values)
     parts = changed.parts()
@@ -68,7 +67,7 @@ def _scaled(frame: Frame, factor: float) -> Frame:
 
 
 def inertia_factor(parameters: Sequence[float], known: Sequence[float]) -> float | None:
-    """Return the factor f > 0 of inertial parameters (10,) that are f times the ``known`` ones; None for others."""
+    """Return the factor f > 0 with ``parameters`` (10,) = f · ``known`` (10,); None if there is none."""
     factor = parameters[0] / known[0] if known[0] > 0.0 else 1.0
     same = all(abs(x - factor * y) <= _SAME * abs(x) for x, y in zip(parameters, known, strict=True))
     return float(factor) if same and factor > 0.0 else None
@@ -80,7 +79,7 @@ def offset(values: Scalars) -> Pose:
 
 
 class _ChangedTree:
-    """Tree under change: the components of a tree, with new values of kernel parameters."""
+    """Builder of a tree with new values of kernel parameters."""
 
     def __init__(self, tree: Tree, values: ParameterValues) -> None:
         self.before = tree
@@ -183,7 +182,7 @@ class _ChangedTree:
         self.frames = [replace(f, placement=moved[f.name]) for f in self.frames]
 
     def _unmoved(self, frame: Frame, before: Mapping[str, Frame], moved: Mapping[str, Pose]) -> list[Frame]:
-        """Return a frame, the frame that it is welded to, and so on, up to one whose new placement is known.
+        """Return a chain of frames, each welded to the next, from ``frame`` to a frame with a known new placement.
 
         ``moved`` are the new placements so far.
         """
@@ -207,7 +206,7 @@ class _ChangedTree:
         return X
 
     def _carrier(self, frame: Frame, before: Mapping[str, Frame]) -> Frame | None:
-        """Return the frame that a frame is welded to; None for a body's own link."""
+        """Return the frame to which a frame is welded; None for the link with the body's name."""
         if frame.welded_to is None or frame.name == self._name(frame.body):
             return None
         return before.get(frame.welded_to)
@@ -221,9 +220,9 @@ class _ChangedTree:
             self.bodies[i] = replace(self.bodies[i], placement=self.bodies[i].placement @ X)
 
     def update_inertias(self) -> None:
-        """Set the changed inertias of links, and the inertias of bodies as sums of their links'.
+        """Set the changed inertias of links, and the inertias of bodies to the sums of the inertias of their links.
 
-        A sum begins with the links that are unchanged.
+        Sums add unchanged links first.
         """
         before = {f.name: f.placement for f in frames_with_inertias(self.before.bodies, self.before.frames)}
         unchanged: dict[int, list[Inertia]] = {}

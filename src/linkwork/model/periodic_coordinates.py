@@ -24,23 +24,23 @@ _SAME = 1e-12  # tolerance of equal elements of a transform or a difference, rel
 
 
 class PeriodicCoordinates(NamedTuple):
-    """Masks of v (nv,) and of q (nq,) for the same angles, which have the same order in both."""
+    """Masks of v (nv,) and of q (nq,) that select the same angles in the same order."""
 
     in_v: np.ndarray
     in_q: np.ndarray
 
 
 def revolutions(angle: Any) -> Any:
-    """Return the number of full revolutions to subtract from angles, so that these are at most half a revolution.
+    """Return the number of full turns to subtract from angles, so that the results are at most half a turn.
 
-    Half a revolution stays as it is, and odd multiples of it become ±π such that opposite angles stay opposite.
+    Odd multiples of half a turn become ±π, such that opposite angles stay opposite.
     """
     return np.round(angle / math.tau)
 
 
 @lru_cache(256)
 def periodic_coordinates(tree: Tree, counted: frozenset[str] = frozenset()) -> PeriodicCoordinates:
-    """Return the angles of a tree whose full revolutions change no pose and no error of a constraint.
+    """Return masks of the angles of a tree whose full turns change no pose and no constraint error.
 
     The angle of a screw is not periodic, nor is the angle of a joint that other joints follow, unless their ratios are
     integers. The joints named in ``counted`` are not periodic either.
@@ -64,10 +64,10 @@ def periodic_coordinates(tree: Tree, counted: frozenset[str] = frozenset()) -> P
 
 @lru_cache(256)
 def counting_angles(joint: JointType, *, periodic: bool = False) -> PeriodicCoordinates:
-    """Return a joint's angles with full revolutions that change only one component of ``difference``.
+    """Return masks of a joint's angles for which a full turn changes a single component of ``difference``.
 
-    That component is the difference of the angles.  Composite and reversed joints have the angles of the joints that
-    they consist of.  ``periodic`` selects the angles whose full revolutions do not change the transform.
+    That component is the difference of the angles. Composite and reversed joints have the angles of the joints that
+    they consist of. ``periodic`` selects the angles whose full revolutions do not change the transform.
     """
     in_v, in_q = np.zeros(joint.nv, dtype=bool), np.zeros(joint.nq, dtype=bool)
     q, second = joint.random(np.random.default_rng(0), [-math.inf] * joint.nq, [math.inf] * joint.nq, (2,))
@@ -88,7 +88,7 @@ def counting_angles(joint: JointType, *, periodic: bool = False) -> PeriodicCoor
 
 @lru_cache(256)
 def double_covers(joint: JointType) -> tuple[tuple[int, ...], ...]:
-    """Return the groups of coordinates, such as quaternions, whose common sign does not change the transform."""
+    """Return groups of coordinates, such as quaternions, for which q and −q have the same transform."""
     q = joint.random(np.random.default_rng(0), [-math.inf] * joint.nq, [math.inf] * joint.nq, ())
     signs = [np.where(np.isin(np.arange(joint.nq), group), -1.0, 1.0) for group in joint.unit_length]
     return tuple(

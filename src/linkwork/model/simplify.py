@@ -53,9 +53,9 @@ __all__ = [
 
 
 def align_joint_frames(tree: Tree) -> Tree:
-    """Return a tree with equal joint-space dynamics in which each body's frame is its joint's frame M.
+    """Return a tree with equal joint-space dynamics in which each body's frame is its joint's rotor frame M.
 
-    Rotors are the identity then.  Frames stay where they are.
+    The poses of child links in M (rotors) are then the identity. Links and frames do not move.
     """
     rotors = {i: body.rotor for i, body in enumerate(tree.bodies) if body.rotor != _IDENTITY}
     if not rotors:
@@ -90,7 +90,7 @@ def align_axes(tree: Tree, fixed: Collection[int] = ()) -> Tree:
 
 
 class _Axes:
-    """Bodies of a tree while their axes are rotated, and the rotation of each body so far."""
+    """Bodies of a tree while their axes are being rotated, and the total rotation of each body so far."""
 
     def __init__(self, tree: Tree) -> None:
         self.bodies = list(tree.bodies)
@@ -123,7 +123,7 @@ class _Axes:
         self.turn(i, _about(k, -psi))
 
     def turn(self, i: int, R: Rotation) -> None:
-        """Rotate the axes of body i by R: its inertia and its children's placements get new coordinates."""
+        """Rotate the axes of body i by R, and convert its inertia and the placements of its children."""
         X = Pose(R, Vec3.zero())
         self.turned[i] = self.turned[i] @ R
         self.bodies[i] = replace(self.bodies[i], inertia=X.inv() @ self.bodies[i].inertia)
@@ -153,7 +153,7 @@ def _decompose(R: Rotation, m: int, k: int) -> tuple[float, Rotation, float]:
 
 
 def _axis(joint: JointType) -> int | None:
-    """Return the index of a coordinate axis about which the frames of a joint can be rotated freely, or None.
+    """Return the index of a coordinate axis about which both frames of a joint can be rotated together, or None.
 
     Rotating both frames about such an axis does not change the joint.
     """
@@ -181,7 +181,7 @@ def shift_origins(tree: Tree, fixed: Collection[int] = ()) -> Tree:
 
 
 class _Origins:
-    """Bodies of a tree while their origins are moved, and the displacement of each origin so far."""
+    """Bodies of a tree while their origins are being moved, and the total displacement of each origin so far."""
 
     def __init__(self, tree: Tree) -> None:
         self.bodies = list(tree.bodies)
@@ -192,9 +192,9 @@ class _Origins:
                 self.children[p].append(i)
 
     def slide(self, i: int, direction: Vec3) -> None:
-        """Move body i's origin along a direction to the candidate with the fewest nonzero coefficients.
+        """Move body i's origin along ``direction`` to the candidate position with the fewest nonzero coefficients.
 
-        ``direction`` is one of those along which the joint's frames can be moved freely, in the joint's frame M.
+        ``direction`` is in the rotor frame M of the joint, whose two frames can be moved along it together.
         """
         best = min(self.distances(i, direction), key=lambda s: (self.cost(i, direction * s), abs(s)))
         if best != 0.0:
@@ -221,8 +221,9 @@ class _Origins:
     def cost(self, i: int, d: Vec3) -> float:
         """Return the number of nonzero coefficients if body i's origin is displaced by d.
 
-        They are the coordinates of the offsets to and from the body, and of its first moment of mass.  A coordinate
-        that a child can remove by moving its own origin counts half: the child may have a better use for its freedom.
+        Coefficients are the coordinates of the offsets to and from the body, and of its first moment of mass. A
+        coordinate that a child can remove by moving its own origin counts half: the child may have a better use for
+        its freedom.
         """
         body = self.bodies[i]
         e = _in_body(body, d)
@@ -252,23 +253,23 @@ class _Origins:
 
 
 def _in_body(body: Body, d: Vec3) -> Vec3:
-    """Return a vector with coordinates in the joint's frame M as a vector in the body's axes."""
+    """Convert the vector d from the axes of the joint's rotor frame M to those of the body."""
     return body.rotor.rotation.inv_act(d)
 
 
 def _shifted(X: Pose, d: Vec3) -> Pose:
-    """Return X followed by a translation d."""
+    """Return the pose X · translation(d)."""
     R: Rotation = X.rotation
     return Pose(R, X.translation + R @ d)
 
 
 def _relative_to(e: Vec3, X: Pose) -> Pose:
-    """Return the pose X relative to a frame with the same axes whose origin is at e."""
+    """Return the pose X relative to a frame with parallel axes whose origin is at e."""
     return Pose(X.rotation, X.translation - e)
 
 
 def _axis_along(u: Vec3) -> tuple[int | None, float]:
-    """Return the coordinate axis of a unit vector and its sign, or (None, 0.0) for any other direction."""
+    """Return the index and the sign of the coordinate axis along the unit vector u, or (None, 0.0) if it is on none."""
     along = [k for k, x in enumerate(u) if x != 0.0]
     if len(along) != 1 or abs(list(u)[along[0]]) != 1.0:
         return None, 0.0
@@ -282,9 +283,10 @@ def _count_offset(v: Vec3) -> int:
 def regroup_inertias(tree: Tree, excluded: Collection[int] = ()) -> Tree:
     """Return a tree with equal joint-space dynamics and more zeros in the bodies' inertias, where joints allow it.
 
-    Parts of a body's inertia that act the same on its parent are moved there.  If an inertia changes, the bodies'
-    inertias are no longer the sums of their links' inertias, and the frames of the new tree have zero inertia.  The
-    inertias of the bodies with indices ``excluded`` are unchanged; they may be of any scalars.
+    Parts of a body's inertia that would have the same effect if fixed to the parent body are moved to the parent. If
+    an inertia changes, the bodies' inertias are no longer the sums of their links' inertias, and the frames of the new
+    tree have zero inertia. The inertias of the bodies with indices ``excluded`` are unchanged; they may be of any
+    scalars.
     """
     inertias = [body.inertia for body in tree.bodies]
     for i, p, body in tree.inward():
@@ -307,10 +309,10 @@ def regroup_inertias(tree: Tree, excluded: Collection[int] = ()) -> Tree:
 
 
 def _split(body: Body, inertia: Inertia) -> tuple[Inertia, Inertia]:
-    """Return the part of an inertia that stays with the body, and the part that can be moved to its parent.
+    """Split an inertia into the part that stays with the body, and the part that can be moved to its parent.
 
-    The second acts as if it were fixed before the joint.  The first is in the body's coordinates, the second in the
-    stator's.
+    The second part acts as if it were fixed to the parent. The first is in the body's coordinates, the second in those
+    of the joint's stator frame.
     """
     joint, rotor = body.joint, body.rotor
     if rotor.translation == Vec3.zero() and any(rotor.rotation @ u == u for u in joint.commuting_rotations()):
@@ -333,7 +335,7 @@ def _count_inertia(inertia: Inertia) -> int:
 
 
 def _resists(body: Body, inertia: Inertia) -> bool:
-    """Return True if the inertia resists motion along each of the joint's velocities by more than rounding.
+    """Return True if the inertia resists motion along each velocity of the joint by more than rounding error.
 
     Forward dynamics refuses other inertias.
     """
@@ -345,8 +347,8 @@ def _resists(body: Body, inertia: Inertia) -> bool:
 def simplify_tree(tree: Tree) -> Tree:
     """Return a tree of equal joint-space dynamics that needs fewer operations.
 
-    The order matters: body frames become joint frames, so that these can be rotated; joints with simple rotations have
-    origins that can move to where offsets have zeros; inertias are regrouped once all frames are in place.
+    The steps are `align_joint_frames`, `align_axes`, `shift_origins` and `regroup_inertias`; each depends on the
+    frames of the steps before.
     """
     return regroup_inertias(shift_origins(align_axes(align_joint_frames(tree))))
 

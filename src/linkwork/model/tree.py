@@ -128,7 +128,7 @@ class Tree:
             object.__setattr__(self, name, value)
 
     def _master(self, i: int, body: Body) -> int:
-        """Return the index of the body whose joint's coordinates move body i.
+        """Return the index of the body whose joint has the coordinates that move body i.
 
         It is i itself unless the joint follows another one.
         """
@@ -177,16 +177,16 @@ class Tree:
 
     @property
     def files(self) -> tuple[str, ...]:
-        """Paths of the robot's file and of those of the robots joined to it."""
+        """Paths of the robot's file and of the files of robots that were joined to it."""
         return *(() if self.source is None else (self.source,)), *self.part_sources
 
     @property
     def links(self) -> tuple[Frame, ...]:
-        """Frames of links in the order of the description: all frames but those added to a link."""
+        """Frames of links in the order of the description, without frames that were added to a link."""
         return tuple(frame for frame in self.frames if frame.is_link)
 
     def require_inertias(self, dependent: str) -> None:
-        """Raise ValueError if the inertias were left out; ``dependent`` names the function that needs them."""
+        """Raise ValueError if the robot has no inertias; ``dependent`` names the function that needs them."""
         if self.inertias_ignored:
             raise ValueError(
                 f'{dependent}: robot {self.name!r} was loaded without inertias (inertia="ignore"), for kinematics '
@@ -223,7 +223,7 @@ class Tree:
             yield i, self.bodies[i].parent, self.bodies[i]
 
     def stacked(self) -> Iterator[tuple[int, Body]]:
-        """Iterate over (index, body) of every joint with coordinates of its own, in their order in q and v."""
+        """Iterate over (index, body) of the joints that follow no other joint, in the order of q and v."""
         for i in self.order:
             if self.bodies[i].coupling is None:
                 yield i, self.bodies[i]
@@ -299,12 +299,12 @@ class Tree:
 
     @property
     def carried(self) -> dict[str, str]:
-        """Name of the link that each joint connects to the robot, by the joint's name; fixed joints are included."""
+        """Name of the child link of each joint, by the joint's name; fixed joints are included."""
         return {body.joint_name: body.name for body in self.bodies} | self.fixed_joints
 
     @property
     def fixed_joints(self) -> dict[str, str]:
-        """Name of the link that each fixed joint welds to the robot, by the joint's name.
+        """Name of the child link of each fixed joint, by the joint's name.
 
         A fixed joint whose name is also that of a moving joint, as "floating_base" in some files, is left out.
         """
@@ -313,7 +313,7 @@ class Tree:
         return {joint: link for joint, link in welds.items() if joint not in moving}
 
     def joint_index(self, name: str) -> int:
-        """Return the index of the body that the named joint carries.  Raises UnknownNameError."""
+        """Return the index of the body that the named joint moves. Raises UnknownNameError."""
         index: dict[str, int] = self._joint_index  # type: ignore[attr-defined]
         try:
             return index[name]
@@ -325,7 +325,7 @@ class Tree:
         return tuple(self._frames_on.get(body, ()))  # type: ignore[attr-defined]
 
     def frame(self, name: str) -> Frame:
-        """Return the named frame; ``"world"`` is the world's.  Raises UnknownNameError."""
+        """Return the frame called ``name``; ``"world"`` is the frame of the world. Raises UnknownNameError."""
         index: dict[str, int] = self._frame_index  # type: ignore[attr-defined]
         try:
             return self.frames[index[name]]
@@ -347,20 +347,23 @@ class Tree:
         return UnknownNameError("frame", name, ["world", *index], remedy)
 
     def _ends(self) -> list[str]:
-        """Return the last frame of each body that carries no other, and no frame if there are no bodies."""
+        """Return the last frame of each body without child bodies; empty if there are no bodies."""
         parents = {body.parent for body in self.bodies}
         last = {frame.body: frame.name for frame in self.frames}
         return [last[i] for i in range(len(self.bodies)) if i not in parents and i in last]
 
     def point(self, name: str) -> Point:
-        """Return the named point; a frame's name stands for its origin.  Raises UnknownNameError."""
+        """Return the point called ``name``; the name of a frame means its origin. Raises UnknownNameError."""
         result: dict[str, Point] = self._points  # type: ignore[attr-defined]
         if isinstance(name, str) and name not in result and (name in self._frame_index or name == "world"):  # type: ignore[attr-defined]
             return Point(name, name, Vec3.zero())
         return _named("point", name, result, self._frame_index, title="frame or point")  # type: ignore[attr-defined]
 
     def direction(self, name: str) -> Direction:
-        """Return the named direction; ``"hand.z"`` is an axis of a frame.  Raises UnknownNameError."""
+        """Return the direction called ``name``; ``"hand.z"`` is the z axis of the frame "hand".
+
+        Raises UnknownNameError.
+        """
         result: dict[str, Direction] = self._directions  # type: ignore[attr-defined]
         if isinstance(name, str) and name not in result and name[-2:] in _AXES:
             return Direction(name, self.frame(name[:-2]).name, _AXES[name[-2:]])
@@ -416,8 +419,7 @@ def frame_hint(name: object, roots: Sequence[str], ends: Sequence[str], known: C
 def kind_hint(kind: str, name: object, joints: Mapping[str, str]) -> str:
     """Return a hint for a name that belongs to an object of another kind than expected, else "".
 
-    ``kind`` is the expected kind: "frame", "link" or "joint".  ``joints`` maps each joint's name to the link that it
-    carries.
+    ``kind`` is the expected kind: "frame", "link" or "joint". ``joints`` maps each joint's name to its child link.
     """
     its_name = getattr(name, "name", None)
     if isinstance(its_name, str):

@@ -118,7 +118,7 @@ class NamedStateBuilder:
         self._taken.add(state.name)
 
     def _checked(self, state: NamedState) -> NamedState:
-        """Return the state with each configuration projected to its manifold, such as unit quaternions."""
+        """Return the state after projection of each joint configuration to its manifold, such as unit quaternions."""
         caller = f"configuration {state.name!r}"
         q = tuple((body.joint_name, _on_manifold(caller, body, x)) for body, x in self._own(caller, state.q))
         v = state.v
@@ -136,7 +136,7 @@ class NamedStateBuilder:
         return replace(state, q=q, v=v, controls=controls)
 
     def _own(self, caller: str, pairs: ByJoint) -> Iterator[tuple[Body, Sequence[float]]]:
-        """Yield (body, values) for each joint.  Raises an error for a joint without coordinates of its own."""
+        """Yield (body, values) for each joint in ``pairs``. Raises an error for a fixed joint or a follower."""
         names = set()
         for joint, values in pairs:
             body = _moving(self._tree, caller, joint)
@@ -172,9 +172,9 @@ def without_named_configurations(tree: Tree, names: Iterable[str]) -> Tree:
 
 
 def check_actuation(tree: Tree) -> Tree:
-    """Return the tree after a check of its actuators and named configurations against its joints.
+    """Check the actuators and named configurations of a tree against its joints, and return the tree.
 
-    It is called after a joint was exchanged.  Raises ValueError, naming what to remove.
+    It is called after a joint was exchanged. Raises ValueError, naming what to remove.
     """
     for actuator in tree.actuators:
         try:

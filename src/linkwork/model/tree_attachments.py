@@ -94,7 +94,10 @@ def check_references(tree: Tree, references: References) -> None:
 
 
 def referenced_bodies(tree: Tree, item: Constraint | ForceElement) -> list[int]:
-    """Return the bodies whose frames, points, directions and joints something names, also the world."""
+    """Return the bodies that a constraint or force element refers to by frames, points, directions or joints.
+
+    The world may be among them.
+    """
     named = item.references
     frames = [*named.frames, *(tree.point(name).frame for name in named.points)]
     frames += [tree.direction(name).frame for name in named.directions]
@@ -151,7 +154,7 @@ def _named(constraint: Constraint | ForceElement) -> tuple[str, ...]:
 def _with_implied(constraints: Iterable[Constraint]) -> Iterator[Constraint]:
     """Yield constraints, each followed by the constraints that it implies.
 
-    An implied constraint that is among the arguments itself is not repeated.
+    An implied constraint that ``constraints`` already contains is not repeated.
     """
     explicit = list(constraints)
     for constraint in explicit:

@@ -39,17 +39,17 @@ def build_tree(
     multi_root: bool = False,
     mimic: str = "free",
 ) -> Tree:
-    """Return the tree of a description.
+    """Build the tree of a robot from its description.
 
-    With ``floating_base``, a `Floating` joint named "floating_base" carries the root link; otherwise the root link and
-    everything welded to it are fixed to the world.  ``gravity`` is by default the description's, and `DEFAULT_GRAVITY`
-    if it states none.  ``multi_root`` allows several roots, all fixed to the world. Bodies are in depth-first order,
-    children in the order of their joints in the file.  ``mimic`` determines the joints that follow others in the file:
-    with "free" they have their own coordinates, which is noted (MIMIC_FREE), with "coupled" they have none, and with
-    "ignore" the relations are ignored.
+    With ``floating_base``, a `Floating` joint named "floating_base" connects the root link to the world; otherwise the
+    root link and everything welded to it are fixed to the world. ``gravity`` is by default the description's, and
+    `DEFAULT_GRAVITY` if it states none. ``multi_root`` allows several roots, all fixed to the world. Bodies are in
+    depth-first order, children in the order of their joints in the file. ``mimic`` determines the joints that follow
+    others in the file: with "free" they have their own coordinates, which is noted (MIMIC_FREE), with "coupled" they
+    have none, and with "ignore" the relations are ignored.
 
-    Raises ModelError with all errors (with ``strict``, also all repairs), and ValueError unless gravity is three
-    finite numbers and ``mimic`` one of these words.
+    Raises ModelError with all errors (with ``strict``, also all repairs), and ValueError for invalid ``gravity`` or
+    ``mimic``.
     """
     if mimic not in ("free", "coupled", "ignore"):
         raise ValueError(f"mimic: expected 'free', 'coupled' or 'ignore', got {mimic!r}")
@@ -112,7 +112,7 @@ def build_tree(
 
 @dataclass(slots=True)
 class _Carrier:
-    """Body under construction: the link whose frame is the body's frame, and the joint that carries it."""
+    """Body under construction: the link whose frame is the body's frame, and the joint that moves it."""
 
     name: str
     parent: int
@@ -230,10 +230,11 @@ def check_names(findings: Findings, description: Description) -> bool:
 def check_structure(
     findings: Findings, description: Description, floating_base: str | None, multi_root: bool
 ) -> tuple[str, ...]:
-    """Return the names of the root links: one, any number with ``multi_root``, or () after an error.
+    """Check that links and joints form a tree, and return the names of its root links.
 
-    It records an error unless the links and joints form one tree.  ``floating_base`` is the name of the joint that
-    will carry the root, or None.
+    There is one root, any number with ``multi_root``, or () after an error.
+
+    ``floating_base`` is the name of the joint that will connect the root to the world, or None.
 
     Errors: NO_LINKS, BAD_NAME, DUPLICATE_NAME, UNKNOWN_LINK, SELF_JOINT, TWO_PARENTS, CYCLE, MULTIPLE_ROOTS.
     """
@@ -284,9 +285,9 @@ def check_structure(
 
 
 def raise_errors_of_file(findings: Findings, description: Description) -> None:
-    """Raise ModelError if a reader found errors: these, and independent errors of names and values.
+    """Raise ModelError if a reader found errors; the error also lists errors of names and values.
 
-    Left out as consequences are errors of an element in which the reader found an error, and of missing names.
+    Consequences are left out: further errors of an element with an error, and missing names.
     """
     if not findings.errors:
         return

@@ -122,7 +122,7 @@ def follows_text(coupling: Following) -> str:
 
 
 def _fields(joint: JointType) -> tuple[dataclasses.Field[Any], ...]:
-    """Return the dataclass fields of a joint type; () if it is not a dataclass."""
+    """Return the dataclass fields of a joint type; () if the type is not a dataclass."""
     return dataclasses.fields(joint) if dataclasses.is_dataclass(joint) else ()
 
 
@@ -178,7 +178,7 @@ def _marked(mark: Point | Direction) -> tuple[str, str]:
 
 
 def _is_body(tree: Tree, frame: Frame) -> bool:
-    """Return True if a frame is the frame of a moving body itself, not of a link welded to it."""
+    """Return True for the frame of a moving body, False for a link welded to the body."""
     return frame.body != WORLD and tree.bodies[frame.body].name == frame.name
 
 
@@ -223,7 +223,7 @@ def link_row(link: Any) -> dict[str, str]:
 
 
 def _limits(values: Sequence[float], units: Sequence[str]) -> str:
-    """Return limits with their units, each once; "-" where there is none."""
+    """Return limits as text with their units; equal limits once, and "-" without limits."""
     text = number_list(values) if len(values) else "-"
     shown = ", ".join(unit for unit in dict.fromkeys(units) if unit not in ("", "1"))
     return text if text == "-" or not shown else f"{text} {shown}"

@@ -48,8 +48,8 @@ __all__ = [
 def lock_joints(tree: Tree, configurations: Mapping[int, Sequence[float]]) -> Tree:
     """Return the tree with joints locked at configurations (nq each), by the index of the joint's body.
 
-    The caller must lock a joint together with all joints that follow it, each with its own configuration.  A locked
-    body's frame of the same name is welded to the link that its joint was attached to.
+    The caller must lock a joint together with all joints that follow it, each with its own configuration. The frame
+    named like a locked body is welded to the parent link of the joint.
 
     Raises ValueError if a constraint refers to one of these joints.
     """
@@ -80,7 +80,7 @@ def lock_joints(tree: Tree, configurations: Mapping[int, Sequence[float]]) -> Tr
 
 
 def _with_own_frames(tree: Tree, configurations: Mapping[int, Sequence[float]]) -> list[Frame]:
-    """Return the frames of a tree, with a new one for every locked body that has no frame of its own name."""
+    """Return the frames of a tree, with a new one for each locked body without a frame of the body's name."""
     frames = frames_with_inertias(tree.bodies, tree.frames)
     known = {frame.name for frame in frames}
     names = {i: tree.bodies[i].name for i in sorted(configurations)}
@@ -90,7 +90,7 @@ def _with_own_frames(tree: Tree, configurations: Mapping[int, Sequence[float]]) 
 def _moved(
     tree: Tree, frame: Frame, configurations: Mapping[int, Sequence[float]], new_poses: dict[int, tuple[int, Pose]]
 ) -> Frame:
-    """Return a frame on the body to which it belongs after locking; a locked body's own frame becomes a welded frame.
+    """Return a frame on its body after locking; the frame named like a locked body becomes a welded frame.
 
     ``new_poses`` has for each old body its new body, and its pose there.
     """
@@ -132,9 +132,9 @@ def reroot(tree: Tree, name: str) -> Tree:
 
 
 def is_tied(tree: Tree, floating: int) -> bool:
-    """Return True if constraints tie a floating body to links that are fixed to the world or move on them.
+    """Return True if constraints connect a floating body to links that are fixed to the world or move on them.
 
-    It is then no floating base, but a link of a mechanism, such as the platform of a hexapod.
+    Such a body is not a floating base, but a link of a mechanism, such as the platform of a hexapod.
     """
     ground = any(f.is_link and f.body == WORLD and not is_plain_world(f) for f in tree.frames)
     roots = [
@@ -157,9 +157,9 @@ def _path(tree: Tree, body: int) -> list[int]:
 
 
 def _carried(tree: Tree, frame: Frame, path: list[int]) -> Tree:
-    """Return the tree with another root: the floating joint at the start of the path carries the path's last body.
+    """Return the tree with a new root: the floating joint at the start of ``path`` moves the path's last body.
 
-    The joints on the path are reversed.  ``frame`` is on the last body, and becomes its frame for the floating joint.
+    The joints on the path are reversed. ``frame`` is on the last body, and becomes its frame for the floating joint.
     """
     bodies = {i: body for i, body in enumerate(tree.bodies) if i not in path}
     for child, parent in pairwise(path):
@@ -222,8 +222,8 @@ def _fixed(tree: Tree, frame: Frame, path: list[int]) -> Tree:
 def _ordered(tree: Tree, bodies: dict[int, Body], frames: list[Frame], ground: int = WORLD) -> Tree:
     """Return the tree of these bodies in a new order, parents first, with all indices updated.
 
-    ``bodies`` have their old indices, and ``ground`` is the old index of the body that is now the world.  Otherwise
-    bodies are in the order in which their joints are stacked.  A tree in this order is unchanged.
+    ``bodies`` have their old indices, and ``ground`` is the old index of the body that is now the world. Otherwise
+    bodies are in the order in which their joints are stacked. A tree that has this order already is unchanged.
     """
     rank = {tree.bodies[i].joint_name: k for k, i in enumerate(tree.order)}
     children: dict[int, list[tuple[int, int]]] = {}
@@ -249,9 +249,9 @@ def _ordered(tree: Tree, bodies: dict[int, Body], frames: list[Frame], ground: i
 
 
 def _reversed(tree: Tree, name: str, inertia: Inertia, parent: int) -> Body:
-    """Return a body moved by the joint of its former child ``parent`` in the reverse direction.
+    """Return a body that is moved by the joint of its former child ``parent``, in the reverse direction.
 
-    ``name`` and ``inertia`` are the body's own.
+    ``name`` and ``inertia`` are those of the returned body.
     """
     old = tree.bodies[parent]
     return replace(
@@ -267,9 +267,9 @@ def _reversed(tree: Tree, name: str, inertia: Inertia, parent: int) -> Body:
 
 
 def _ground_link(tree: Tree, fixed: list[Frame]) -> Frame:
-    """Return the link after which the body of everything that was fixed to the world is named.
+    """Return the link whose name the body gets that was fixed to the world.
 
-    It is a new link if nothing is fixed there.  Raises ValueError if "world" is a link with mass or shapes.
+    It is a new link if nothing is fixed to the world. Raises ValueError if "world" is a link with mass or shapes.
     """
     if any(f.name == "world" for f in fixed):
         problem = "a link 'world' with mass or shapes is fixed to the world; rename it"
@@ -285,19 +285,19 @@ def free_name(tree: Tree, wish: str) -> str:
 
 
 def names_in_space(tree: Tree) -> list[str]:
-    """Return the names of frames, points and directions, which all differ."""
+    """Return the names of frames, points and directions, which are all different."""
     return [*(f.name for f in tree.frames), *(p.name for p in tree.points), *(d.name for d in tree.directions)]
 
 
 def unused(wish: str, taken: Collection[str]) -> str:
-    """Return a name that is not taken: ``wish``, with underscores appended if necessary."""
+    """Return ``wish``, with underscores appended until it is not in ``taken``."""
     return next(name for k in range(len(taken) + 1) if (name := wish + "_" * k) not in taken)
 
 
 def off_the_world(tree: Tree, ground: Frame) -> Tree:
-    """Return the tree with the points and directions of "world" on the frame ``ground``, which is fixed to it.
+    """Return the tree with the points and directions of "world" on the frame ``ground``, which is fixed to the world.
 
-    They stay at the same positions.  Constraints, force elements and actuators no longer refer to the world either.
+    Points stay at the same positions. Constraints, force elements and actuators no longer refer to the world.
     """
     X = ground.placement.inv() @ tree.frame("world").placement
     points = [
@@ -381,9 +381,9 @@ def _straight_or_none(tree: Tree) -> Tree | None:
 
 
 def affine_coordinates(joint: JointType) -> np.ndarray:
-    """Return a mask (nq,) of the joint's coordinates that change at a constant rate along ``integrate(q, t φ)``.
+    """Return a mask (nq,) of the coordinates of a joint that change linearly with t along ``integrate(q, t φ)``.
 
-    On a segment between two configurations within limits, these coordinates are within limits too.  The mask is
+    On a segment between two configurations within limits, these coordinates stay within the limits. The mask is
     determined from random segments, within 1e-9.
     """
     if joint.nq == 0:

@@ -140,7 +140,7 @@ def _check_drive(log: _Log, joint: JointDescription) -> None:
 
 
 def _check_limits(log: _Log, label: str, values: Sequence[float]) -> bool:
-    """Return True if the limits are real and not NaN, else record an error; ±inf means no limit."""
+    """Return True if all limits are numbers and none is NaN; else record an error. ±inf means no limit."""
     if any(isinstance(x, Real) and x != x for x in values):
         return log.error("LIMIT_FINITE", f"{label}: expected numbers, got {_listed(values)}")
     return log.check_finite(label, [x for x in values if x not in (-math.inf, math.inf)])
@@ -162,7 +162,7 @@ def _check_bounds(log: _Log, joint: JointDescription) -> None:
 
 
 def _is_reported(log: _Log, code: str) -> bool:
-    """Return True if a reader has reported a problem of this kind in the joint, with the line of the file."""
+    """Return True if the reader has already reported an issue with this code for the joint."""
     element = log.where.element
     issues = (*log.findings.warnings, *log.findings.errors)
     return element is not None and any(x.code == code and (x.where.element or "").startswith(element) for x in issues)
@@ -207,9 +207,9 @@ _NO_INERTIA = Inertia.zero()
 
 
 def looks_like_degrees(lower: float, upper: float) -> bool:
-    """Return True for limits of an angle that are integers, with one beyond two turns if read in rad.
+    """Return True for integer limits of an angle that are probably in degrees: as rad, one exceeds two turns.
 
-    None is more than two turns in degrees.
+    In degrees, none exceeds two turns.
     """
     largest = max(abs(lower), abs(upper))
     is_whole = all(math.isfinite(x) and abs(x - round(x)) < _WHOLE for x in (lower, upper))

@@ -33,10 +33,10 @@ __all__ = ["ActuationMethods", "NamedConfiguration", "named_state"]
 class NamedConfiguration:
     """Named configuration of a robot, such as "home": ``robot.named_configurations["home"].q``.
 
-    Joints that it does not state are at their zero configuration.
+    Joints without a stated configuration are at their zero configuration.
 
-    ``name`` is the configuration's name. ``v`` (nv,) and ``controls``, one for each actuator, are None where it does
-    not state them. ``joints`` names the joints whose configuration it states.
+    ``name`` is the configuration's name. ``v`` (nv,) and ``controls``, one for each actuator, are None if they are not
+    stated. ``joints`` names the joints whose configuration is stated.
     """
 
     name: str
@@ -160,7 +160,7 @@ def _by_joint(tree: Tree, caller: str, key: str, value: Any) -> ByJoint:
 
 
 def _viewed(tree: Tree, state: NamedState) -> NamedConfiguration:
-    """Return a named configuration with full arrays q, v and controls, from the values that a tree stores."""
+    """Convert a named configuration from the values that a tree stores to full arrays q, v and controls."""
     velocities, settings = dict(state.v or ()), dict(state.controls or ())
     v = [x for _, body in tree.stacked() for x in velocities.get(body.joint_name) or (0.0,) * body.joint.nv]
     controls = [settings.get(actuator.name, 0.0) for actuator in tree.actuators]

@@ -72,10 +72,10 @@ class ConstraintMethods(RobotBase):
     ) -> Self:
         """Return the robot with a joint of any type between two of its frames, which closes a loop.
 
-        The joint's frame F is ``frame`` and its frame M is ``other``, like parent and child of a joint in the tree.
-        ``robot.joint(name)`` is the joint.  Limits (``velocity``, ``effort``), damping, dry friction
-        (``static_friction``, ``friction_velocity``) and springs (``stiffness``) are as in `Joint.of`: numbers or arrays
-        (nq,) (``lower``, ``upper``, ``rest``) or (nv,).  Damping, friction and springs act on the robot with
+        The stator frame F of the joint is ``frame`` and its rotor frame M is ``other``; they correspond to parent and
+        child of a tree joint. ``robot.joint(name)`` is the joint. Limits (``velocity``, ``effort``), damping, dry
+        friction (``static_friction``, ``friction_velocity``) and springs (``stiffness``) are as in `Joint.of`: numbers
+        or arrays (nq,) (``lower``, ``upper``, ``rest``) or (nv,). Damping, friction and springs act on the robot with
         ``passive=True``.
 
         Raises UnknownNameError for an unknown frame, TypeError for an invalid joint type, ValueError for a name that
@@ -109,7 +109,7 @@ class ConstraintMethods(RobotBase):
         return type(self)(without_constraints(self._tree, names or [c.name for c in self._tree.constraints]))
 
     def _kinematic_state(self, q: Any, v: Any, time: float) -> KinematicState:
-        """Return the robot at (q, v) as a state, the argument of `Constraint.error` and similar methods."""
+        """Return the kinematic state of the robot at (q, v) and ``time`` [s], the argument of constraint methods."""
         return KinematicState(self._tree, list(q), list(v), time)
 
     # -- constraint equations
@@ -152,8 +152,8 @@ class ConstraintMethods(RobotBase):
     def loop_configuration(self, q: Array, *, out: np.ndarray | None = None) -> np.ndarray:
         """Compute the configurations of all joints that close loops, stacked in the order of `loops`.
 
-        Where a loop is open, its joint has the configuration that is nearest to the pose of its frames.
-        q (..., nq) -> (..., nlq) [rad, m].
+        If q does not close a loop, its joint has the configuration that is nearest to the pose of its frames. q (...,
+        nq) -> (..., nlq) [rad, m].
         """
 
     @computed

@@ -24,7 +24,7 @@ __all__ = ["JoiningMethods", "joined_tree", "with_paths"]
 
 
 class JoiningMethods(RobotBase):
-    """Methods of `Robot` that place its base and mount another robot on it."""
+    """Methods of `Robot` that place its base in the world, and mount another robot on it."""
 
     __slots__ = ()
 

@@ -207,7 +207,10 @@ class LimitMethods(RobotBase):
         return self._rate_limits("jerk")
 
     def _rate_limits(self, quantity: Literal["velocity", "acceleration", "jerk"]) -> np.ndarray:
-        """Return the limits (nv,) of a quantity that followers have in proportion to their ratio."""
+        """Return the velocity, acceleration or jerk limits (nv,); limits of followers restrict their masters.
+
+        The limit of a follower is divided by |ratio|.
+        """
         tree = self._tree
         limits = np.full(tree.nv, np.inf)
         for body, columns in zip(tree.bodies, tree.v_slices, strict=True):

@@ -261,7 +261,7 @@ def _scalars(tree: Tree, p: Parameter, value: Any) -> list[Any]:
 
 
 def _checked_values(tree: Tree, p: Parameter, value: Any) -> np.ndarray:
-    """Return the value of a parameter as an array.  Raises ValueError if it is not physically possible."""
+    """Convert the value of a parameter to an array. Raises ValueError if it is not physically possible."""
     expected = _expected(tree, p)
     array = checked_array(value, expected, p.shape(tree))
     if np.abs(array).max(initial=0.0) > LARGEST:
@@ -288,7 +288,9 @@ def _checked_values(tree: Tree, p: Parameter, value: Any) -> np.ndarray:
 
 
 def _check_own_links(before: Tree, after: Tree) -> None:
-    """Raise ValueError if a body's own link is unphysical: the body's inertia minus that of its welded links.
+    """Raise ValueError if the link at a body's frame has an unphysical inertia.
+
+    It is the body's inertia minus the inertia of its welded links.
 
     ``before`` and ``after`` are the trees before and after a change of inertias.
     """

@@ -27,11 +27,11 @@ __all__ = ["PlacedLink", "fixed_joints_of", "link_frame", "links_of", "placed_li
 class PlacedLink:
     """Link of a robot: an immutable value, equal and hashable by content.
 
-    It moves with ``body``: its own body, or the body that fixed joints weld it to.
+    The link moves with ``body``: the body of its moving joint, or the body that fixed joints weld it to.
 
-    ``name`` is its own, and ``placement`` is its pose on the body.  ``inertia_at_origin`` is in its axes, or None if it
-    is not known. ``visuals`` and ``collisions`` are its shapes.  ``joint`` is the joint to its ``parent`` link, and
-    ``is_welded`` is True if that is fixed.
+    ``name`` is the link's name, and ``placement`` is its pose on the body. ``inertia_at_origin`` is in its axes, or
+    None if it is not known. ``visuals`` and ``collisions`` are its shapes. ``joint`` connects it to its ``parent``
+    link, and ``is_welded`` is True if the joint is fixed.
     """
 
     name: str
@@ -56,12 +56,12 @@ class PlacedLink:
 
     @property
     def com(self) -> np.ndarray:
-        """Centre of mass (3,) relative to its origin, in its axes [m]; zero for a massless link."""
+        """Centre of mass (3,) relative to the link's origin, in the link's axes [m]; zero for a massless link."""
         return fixed_array([*mass_properties(self._own)[1]])
 
     @property
     def inertia(self) -> np.ndarray:
-        """Rotational inertia (3, 3) about its centre of mass, in its axes [kg·m²]."""
+        """Rotational inertia (3, 3) about the link's centre of mass, in the link's axes [kg·m²]."""
         about = mass_properties(self._own)[2]
         return fixed_array([[*row] for row in (about.x, about.y, about.z)])
 
@@ -89,7 +89,7 @@ def placed_link(tree: Tree, name: str) -> PlacedLink:
 
 
 def link_frame(tree: Tree, frames: Iterable[Frame], name: str) -> Frame:
-    """Return the frame with this name.  Raises UnknownNameError, also for "world" unless it is a link."""
+    """Return the frame called ``name`` of ``frames``. Raises UnknownNameError, also for "world" unless it is a link."""
     known = {frame.name: frame for frame in frames}
     try:
         return known[name]
@@ -98,7 +98,7 @@ def link_frame(tree: Tree, frames: Iterable[Frame], name: str) -> Frame:
 
 
 def links_of(tree: Tree) -> tuple[PlacedLink, ...]:
-    """Return the robot's links, without the frames that were added to a link later."""
+    """Return the robot's links, without frames that a user added."""
     return tuple(_placed(tree, frame) for frame in tree.links)
 
 

@@ -328,7 +328,7 @@ def locked_configurations(tree: Tree, joints: Mapping[str, Any] | Iterable[str])
 
 
 def _configuration(body: Body, value: Any) -> list[float]:
-    """Return the configuration at which a joint is locked; None means its zero configuration."""
+    """Return the configuration q at which a joint is locked: ``value``, or for None its zero configuration."""
     if value is None:
         return _within_limits(body, body.call_joint("zero"))
     array = real_array(f"with_locked_joints: joint {body.joint_name!r}: expected {body.joint.nq} numbers", value)

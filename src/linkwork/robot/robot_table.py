@@ -23,10 +23,10 @@ _MODULES = [f"{room.__name__}.{name}" for room in (kinematics, dynamics, mechani
 
 
 class _RobotTable(Mapping[str, FunctionSpec]):
-    """Table of a robot's functions: the specification of each by its name.
+    """Table of a robot's functions: each function's specification by name.
 
-    The modules of algorithms are imported in their order until one has the function.  Two threads that import a module
-    get the same specifications.
+    A look-up imports the modules of algorithms in order, until a module defines the function. Two threads that import
+    a module get the same specifications.
     """
 
     def __init__(self) -> None:
@@ -63,7 +63,7 @@ class _RobotTable(Mapping[str, FunctionSpec]):
 
 
 def _complete(row: FunctionSpec) -> FunctionSpec:
-    """Return a specification completed with the data that other modules add to it."""
+    """Return a specification with data added to it that other modules define."""
     if row.requires_regular_coordinates:
         checks = import_module("linkwork.dynamics.singular_inertia")
         row = replace(row, inertia_check=checks.SINGULAR_INERTIA)
@@ -74,5 +74,5 @@ ROBOT: Mapping[str, FunctionSpec] = _RobotTable()
 
 
 def robot_owner(tree: Tree, parameter_values: ParameterValues = NONE) -> RobotOwner:
-    """Return the owner of all functions of a robot, for requests and traces."""
+    """Return the object to which a robot's functions belong, for requests and traces of kernels."""
     return RobotOwner(tree, ROBOT, parameter_values)

@@ -201,7 +201,7 @@ _WRITERS = {
 
 
 def _check_path(caller: str, path: Any, *suffixes: str, argument: str = "path") -> None:
-    """Raise TypeError or ValueError unless a path has one of these suffixes."""
+    """Raise TypeError or ValueError unless ``path`` is a path that ends with one of the suffixes."""
     if not isinstance(path, (str, os.PathLike)):
         raise TypeError(f"{caller}: {argument}: expected the path of a file, got {path!r}")
     if os.path.splitext(path)[1].lower() not in suffixes:
@@ -213,7 +213,7 @@ def _check_path(caller: str, path: Any, *suffixes: str, argument: str = "path") 
 
 
 def _write(caller: str, texts: Mapping[Any, str]) -> None:
-    """Write files, by path.  Raises ValueError for a path of a directory."""
+    """Write ``texts``, which are file contents by path. Raises ValueError for a path of a directory."""
     try:
         for path, text in texts.items():
             with replaced(path, text=True) as file:

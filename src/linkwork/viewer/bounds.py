@@ -1,7 +1,9 @@
-"""Box of what a document shows, for the camera, for sizes of marks, and for distances in a grid.
+"""Axis-aligned bounding box of the visible content of a scene document.
 
-Positions of scenes far from the world's origin are relative to a point near the scene before they become float32.
-A graphics processor has 24 bits for a position: 8 mm at 1e5 m, and 0.5 m at coordinates of maps (4.5e6 m).
+It determines the camera, the sizes of markers, and distances in a grid.
+
+Positions of scenes far from the world's origin are relative to a point near the scene before they become float32. A
+graphics processor has 24 bits for a position: 8 mm at 1e5 m, and 0.5 m at coordinates of maps (4.5e6 m).
 """
 
 from __future__ import annotations
@@ -30,10 +32,10 @@ _OPPOSITE = 1e-6  # 1 + the cosine of directions that count as opposite
 
 
 def document_bounds(document: SceneDocument, *, surroundings: bool = True) -> tuple[np.ndarray, np.ndarray]:
-    """Return the lower and upper corner (3,) [m] of the box of all that is visible in the first frame.
+    """Return the lower and upper corner (3,) [m] of the bounding box of all that is visible in the first frame.
 
-    ``surroundings=False`` leaves out obstacles, lines and points.  Half-spaces, arrows, frames and labels do not
-    count.  Both corners are the origin if nothing is visible.
+    ``surroundings=False`` leaves out obstacles, lines and points. Half-spaces, arrows, frames and labels do not count.
+    Both corners are the origin if nothing is visible.
     """
     boxes = [_corners(surface.vertices) for surface in document.surfaces]
     points = [np.empty((0, 3))]
@@ -56,7 +58,7 @@ def document_bounds(document: SceneDocument, *, surroundings: bool = True) -> tu
 
 
 def extent(document: SceneDocument) -> tuple[np.ndarray, float]:
-    """Return the centre (3,) and the radius [m] of the robots, or of all that is shown if there is no robot.
+    """Return the centre (3,) and the radius [m] of the robots, or of all content if there is no robot.
 
     The radius is at least 0.05 m, and 1 m if nothing is shown.
     """
@@ -67,21 +69,21 @@ def extent(document: SceneDocument) -> tuple[np.ndarray, float]:
 
 
 def round_length(length: float) -> float:
-    """Return the largest of 1, 2 and 5 times a power of ten that is at most a length > 0 [m]."""
+    """Return the largest number of the form 1, 2 or 5 times a power of ten that is at most ``length`` [m]."""
     power = 10.0 ** math.floor(math.log10(length))
     return power * max(factor for factor in (1.0, 2.0, 5.0) if factor * power <= length * (1.0 + 1e-9))
 
 
 def worlds(actor: Actor) -> np.ndarray:
-    """Return the poses (n, 4, 4) of the world of each instance [m]."""
+    """Return the offset poses (n, 4, 4) of the n instances of a robot in the world [m]; identity without offsets."""
     return np.tile(np.eye(4), (actor.q.shape[1], 1, 1)) if actor.offsets is None else actor.offsets
 
 
 def part_poses(part: Part, bodies: np.ndarray) -> np.ndarray:
-    """Return the poses (..., 4, 4) of a part's surface for poses of all ``bodies`` (..., nbodies + 1, 4, 4) [m].
+    """Return the poses (..., 4, 4) of the surface of a part, for the poses ``bodies`` (..., nbodies + 1, 4, 4) [m].
 
-    The last of the bodies is the world.  The third column of a rod is the vector between its ends: the surface is
-    stretched.  A rod turns by the shortest rotation from its placement.
+    The last entry of ``bodies`` is the world. For a rod the third column of the pose is the vector between its ends,
+    not of unit length, so the surface is stretched. Rods turn by the shortest rotation from their placement.
     """
     placed: np.ndarray = bodies[..., part.body, :, :] @ part.placement
     if part.end is None:
@@ -101,7 +103,7 @@ def part_poses(part: Part, bodies: np.ndarray) -> np.ndarray:
 
 
 def rigid_and_scales(X: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Return rigid poses (..., 4, 4) and scales (..., 3) of poses whose axes are orthogonal and stretched [m]."""
+    """Split poses with stretched orthogonal axes into rigid poses (..., 4, 4) [m] and scales (..., 3)."""
     scales = np.linalg.norm(X[..., :3, :3], axis=-2)
     result = X.copy()
     result[..., :3, :3] /= scales[..., None, :]
@@ -109,7 +111,7 @@ def rigid_and_scales(X: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
 
 
 def _corners(vertices: np.ndarray) -> np.ndarray:
-    """Return the corners (8, 3) of the box of vertices (n, 3) [m]; (0, 3) without vertices."""
+    """Return the corners (8, 3) of the bounding box of vertices (n, 3) [m]; (0, 3) without vertices."""
     if not len(vertices):
         return np.empty((0, 3))
     low, high = vertices.min(axis=0), vertices.max(axis=0)
@@ -117,7 +119,7 @@ def _corners(vertices: np.ndarray) -> np.ndarray:
 
 
 def _moved(X: np.ndarray, points: np.ndarray) -> np.ndarray:
-    """Return points (k, 3) at each of the poses (n, 4, 4), as (n k, 3) [m]."""
+    """Return points (k, 3) transformed by each of the poses (n, 4, 4), as an array (n k, 3) [m]."""
     result: np.ndarray = points @ X[:, :3, :3].mT + X[:, None, :3, 3]
     return result.reshape(-1, 3)
 
@@ -127,9 +129,9 @@ _ROUND = 1e2  # the new origin is a multiple of the power of ten below this many
 
 
 def near_origin(document: SceneDocument) -> tuple[SceneDocument, np.ndarray]:
-    """Return a document with positions relative to an origin, and that origin (3,) in the world [m].
+    """Return a document with positions relative to a new origin, and this origin (3,) in the world [m].
 
-    The origin is near the middle of the motion.  Its coordinate along an axis is zero unless the scene is far from the
+    The origin is near the middle of the motion. Its coordinate along an axis is zero unless the scene is far from the
     world's origin along this axis.
     """
     center, radius = extent(document)  # of the first frame

@@ -40,7 +40,7 @@ HIDDEN_LAYERS = frozenset(PART_LAYERS) - {"visual"}
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Surface:
-    """Triangles in the frame of a shape."""
+    """Triangle mesh in the frame of a shape."""
 
     vertices: np.ndarray
     """(n, 3) float32 [m]."""
@@ -58,7 +58,7 @@ class Surface:
 
 @dataclass(frozen=True, slots=True)
 class Part:
-    """A surface on a body of a robot."""
+    """Surface that is fixed to a body of a robot, or stretched between two bodies."""
 
     surface: int
     """Index in `SceneDocument.surfaces`."""
@@ -80,7 +80,7 @@ class Part:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Actor:
-    """A robot, or several of the same kind, in all frames of time."""
+    """A robot, or several instances of it, in all frames of time."""
 
     name: str
     robot: Any
@@ -100,7 +100,7 @@ class Actor:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Prop:
-    """An obstacle, or another surface that belongs to no robot."""
+    """An obstacle, or another surface that does not belong to a robot."""
 
     name: str
     surface: int
@@ -114,7 +114,7 @@ class Prop:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Lines:
-    """A line through points, or separate segments."""
+    """A polyline through points, or separate line segments."""
 
     name: str
     points: np.ndarray
@@ -143,7 +143,7 @@ class Points:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Arrows:
-    """Arrows by time, such as contact forces."""
+    """Arrows that change with time, such as contact forces."""
 
     name: str
     starts: np.ndarray
@@ -198,14 +198,14 @@ class Plot:
 @public
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
 class SceneDocument:
-    """All that a picture shows.
+    """Content of a picture or page: robots, obstacles, lines, labels and plots, over time.
 
     T is the number of frames of time; a document of one frame is a still picture, whose robots have sliders.
 
-    ``title`` is the page's title, and ``times`` (T,) increase [s].  ``surfaces``, ``actors``, ``props``, ``lines``,
-    ``points``, ``arrows``, ``frames``, ``texts`` and ``plots`` are what it shows. ``hidden`` are layers that are hidden
-    at first, and ``notes`` say what could not be drawn.  ``is_timed`` is False if ``times`` are not times but values of
-    ``axis``, such as path lengths, of which ``pace`` pass a second.
+    ``title`` is the page's title, and ``times`` (T,) increase [s]. ``surfaces``, ``actors``, ``props``, ``lines``,
+    ``points``, ``arrows``, ``frames``, ``texts`` and ``plots`` are what it shows. ``hidden`` names the layers that are
+    hidden at first, and ``notes`` say what could not be drawn. ``is_timed`` is False if ``times`` are not times but
+    values of ``axis``, such as path lengths, which advance by ``pace`` in each second.
     """
 
     title: str
@@ -233,7 +233,7 @@ class SceneDocument:
 
     @property
     def seconds(self) -> np.ndarray:
-        """Times (T,) [s] at which the frames are shown."""
+        """Times (T,) [s] at which the frames are shown when the document is played."""
         return np.asarray(self.times, dtype=float) / self.pace
 
     def __repr__(self) -> str:
@@ -264,7 +264,10 @@ class _Checks:
         raise ValueError(f"{self.caller}: document: {argument}: expected {expected}, got {got}")
 
     def array(self, argument: str, x: Any, *shape: Any, finite: bool = True) -> np.ndarray:
-        """Return x as an array; a shape's entry is a length, None for any length, or a tuple of lengths."""
+        """Return x as an array, after a check of its shape.
+
+        An entry of ``shape`` is a length, None for any length, or a tuple of permitted lengths.
+        """
         result = np.asarray(x)
         fits = result.ndim == len(shape) and all(
             want is None or have == want or (isinstance(want, tuple) and have in want)
@@ -288,7 +291,7 @@ class _Checks:
 
 
 def check_document(caller: str, document: Any) -> SceneDocument:
-    """Return the document.
+    """Check that a value is a valid scene document, and return it.
 
     Raises ArgumentError for another object, and ValueError, which names the array, for a wrong shape, an index out of
     range, a texture that is neither PNG nor JPEG, and NaN or infinity outside of plots.
@@ -336,7 +339,7 @@ def check_document(caller: str, document: Any) -> SceneDocument:
 
 
 def _by_time(x: Any, dimensions: int) -> np.ndarray:
-    """Return an array that may lack the axis of time with that axis."""
+    """Return an array with a first axis for time; it is added if x has only ``dimensions`` axes."""
     array = np.asarray(x)
     return array[None] if array.ndim == dimensions else array
 

@@ -53,7 +53,7 @@ def surface_glb(surface: Surface, color: Color) -> bytes:
 
 
 class _Writer:
-    """The lists of a glTF file, and its block of bytes."""
+    """Writer of glTF: the lists of its JSON part, and its block of binary data."""
 
     def __init__(self, document: SceneDocument) -> None:
         self.document, self.origin = near_origin(document)
@@ -141,7 +141,7 @@ class _Writer:
         )
 
     def colors(self, colors: np.ndarray) -> int:
-        """Add colours (n, 4) uint8 in sRGB as glTF's colours of vertices, which are linear in light."""
+        """Add sRGB colours (n, 4) uint8 as glTF vertex colours in linear light; return the index of their accessor."""
         linear = linear_from_srgb(SrgbColors(np.asarray(colors) / 255.0))
         return self.accessor(np.round(65535.0 * linear), "VEC4", _SHORT, _VERTICES, normalized=True)
 
@@ -155,7 +155,7 @@ class _Writer:
         return len(nodes) - 1
 
     def moved(self, node: int, poses: np.ndarray, scales: np.ndarray | None = None) -> None:
-        """Transform a node in its parent by poses (T or 1, 4, 4), and add tracks for values that change with time."""
+        """Set the poses (T or 1, 4, 4) of a node in its parent, and add animation tracks if they change with time."""
         rotations = steady_quaternions(poses[:, :3, :3])[:, [1, 2, 3, 0]]
         tracks: dict[str, tuple[np.ndarray, str, Any]] = {
             "translation": (poses[:, :3, 3], "VEC3", 0.0),
@@ -203,7 +203,7 @@ class _Writer:
         return arrows[index]() if index in arrows else self.document.surfaces[index]
 
     def mesh(self, index: int, color: Sequence[float], opacity: float = 1.0) -> int | None:
-        """Return the mesh of a surface in a colour; None for a surface without triangles."""
+        """Return the index of the mesh of a surface in a colour; None for a surface without triangles."""
         surface = self.surface(index)
         if not len(surface.triangles):
             return None
@@ -308,7 +308,7 @@ class _Writer:
 
 
 def _relative(a: np.ndarray, b: np.ndarray) -> np.ndarray:
-    """Return the poses of b in a: A⁻¹ B, for rigid poses (..., 4, 4)."""
+    """Return A⁻¹ B (..., 4, 4), the poses of b in a, from the rigid poses A = ``a`` and B = ``b`` in a common frame."""
     turned = np.swapaxes(a[..., :3, :3], -1, -2)
     result = np.zeros(np.broadcast_shapes(a.shape, b.shape))
     result[..., :3, :3] = turned @ b[..., :3, :3]

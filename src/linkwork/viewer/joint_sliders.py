@@ -1,4 +1,4 @@
-"""Sliders of the joints of a robot, the same on the live page and on the page in one file."""
+"""Sliders for the joints of a robot, used by the live page and by the self-contained HTML page."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _TANGENT_NAMES = {
 
 @dataclass(frozen=True)
 class Slider:
-    """A number that a slider changes, with its range [rad, m]."""
+    """Slider of a joint: the coordinate that it changes, and its range [rad, m]."""
 
     name: str
     unit: str
@@ -32,7 +32,7 @@ class Slider:
 
 
 def is_plain(joint: JointType) -> bool:
-    """Return True if sliders set the coordinates of a joint: all of them are angles and lengths.
+    """Return True if all coordinates of a joint are angles and lengths, which sliders set directly.
 
     Other joints, such as those with quaternions, are moved along v by `JointType.integrate` from `slider_origin`.
     """
@@ -55,16 +55,19 @@ def joint_sliders(body: Body, shown: Sequence[float]) -> list[Slider]:
 
 
 def slider_origin(body: Body) -> list[float | None]:
-    """Return the coordinates from which a joint that is not plain moves along v.
+    """Return the coordinates from which sliders move a joint along v, if they cannot set its coordinates directly.
 
-    They are zero, or None for a length, which has its value in the configuration shown first.
+    They are zero, or None for a length, whose value in the configuration shown first is used.
     """
     zero = body.call_joint("zero")
     return [None if unit == "m" else float(x) for x, unit in zip(zero, body.joint.q_units, strict=True)]
 
 
 def actuated_joints(tree: Tree) -> tuple[str, ...]:
-    """Return the names of the joints on which an actuator acts: they move less than others when loops close."""
+    """Return the names of the joints on which an actuator acts.
+
+    While loops close, these joints move less than others.
+    """
     return tuple(dict.fromkeys(name for actuator in tree.actuators for name, _ in actuator.joints))
 
 

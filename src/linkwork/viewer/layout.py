@@ -49,7 +49,7 @@ def side_by_side(
     columns: int | None = None,
     title: str | None = None,
 ) -> SceneDocument:
-    """Return one document of several robots, results or documents, in a grid and with a common time bar.
+    """Place several robots, results or documents in a grid, and return one document with a common time bar.
 
     Args:
         contents: objects with a method ``show``, or documents.
@@ -101,7 +101,7 @@ def side_by_side(
 
 
 def _document(caller: str, argument: str, contents: Any, options: dict[str, Any]) -> SceneDocument:
-    """Return the document of an object.  Raises TypeError for one without a document, and for unknown options."""
+    """Return the scene document of an object. Raises TypeError for objects without one, and for unknown options."""
     if isinstance(contents, SceneDocument):
         if options:
             raise TypeError(f"{caller}: {next(iter(options))}: expected no options with a document")
@@ -119,7 +119,7 @@ def _document(caller: str, argument: str, contents: Any, options: dict[str, Any]
 
 
 def _on_common_axis(documents: list[SceneDocument]) -> list[SceneDocument]:
-    """Return documents whose times have one meaning: those of playing if the moving ones differ."""
+    """Return documents with a common time axis: playing time [s], if the axes of moving documents differ."""
     moving = [document for document in documents if len(document.times) > 1] or documents
     axes = {("" if document.is_timed else document.axis, document.pace) for document in moving}
     axis, pace = next(iter(axes)) if len(axes) == 1 else ("time of playing [s]", 1.0)
@@ -131,20 +131,20 @@ def _on_common_axis(documents: list[SceneDocument]) -> list[SceneDocument]:
 
 
 def _common_times(documents: Sequence[SceneDocument]) -> np.ndarray:
-    """Return all times of moving documents, each once."""
+    """Return the union of the times of all moving documents, sorted."""
     moving = [document.times for document in documents if len(document.times) > 1]
     return np.unique(np.concatenate(moving)) if moving else np.zeros(1)
 
 
 def _resampled(document: SceneDocument, times: np.ndarray) -> SceneDocument:
-    """Return a document with other times: each shows the last earlier frame."""
+    """Return a document with frames at ``times``; each shows the last frame of the document at or before that time."""
     if len(times) == len(document.times) and (times == document.times).all():
         return document
     count = len(document.times)
     index = np.clip(np.searchsorted(document.times, times, side="right") - 1, 0, count - 1)
 
     def at(x: np.ndarray, dimensions: int) -> np.ndarray:
-        """Return an array by time; arrays with these ``dimensions`` do not move."""
+        """Return an array at the new times; an array with only ``dimensions`` axes does not change with time."""
         if x.ndim == dimensions:
             return x
         return np.broadcast_to(x, (len(times), *x.shape[1:])) if count == 1 else x[index]
@@ -167,7 +167,7 @@ def _resampled(document: SceneDocument, times: np.ndarray) -> SceneDocument:
 
 
 class _MergedDocument:
-    """Contents of several documents, moved by shifts (3,) [m]."""
+    """Content of several documents, each moved by a shift (3,) [m]."""
 
     def __init__(self) -> None:
         self.surfaces: list[Surface] = []
@@ -179,7 +179,7 @@ class _MergedDocument:
         self._names: set[str] = set()
 
     def add(self, document: SceneDocument, shift: np.ndarray, title: str) -> None:
-        """Add a document whose origin is at the shift; ``title`` distinguishes equal names."""
+        """Add a document, moved by ``shift`` (3,) [m]; ``title`` is added to names that are already in use."""
         index = [self._of(surface) for surface in document.surfaces]
         document = moved(document, shift)
 

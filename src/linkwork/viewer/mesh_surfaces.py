@@ -40,7 +40,7 @@ _IMAGES = (".png", ".jpg", ".jpeg")
 
 @dataclass(frozen=True)
 class MeshSurfaces:
-    """Surfaces of a mesh file in the file's frame, each with the colour that the file states or None."""
+    """Surfaces of a mesh file in the file's frame, each with the colour that the file states, or None."""
 
     surfaces: tuple[tuple[Surface, Color | None], ...]
     notes: tuple[str, ...] = ()
@@ -80,7 +80,7 @@ def _path(mesh: Mesh, search: FileSearch) -> str:
 
 
 def _isolated(mesh: Mesh, search: FileSearch) -> MeshSurfaces:
-    """Return the surfaces of a mesh file that is not trusted, which another process reads."""
+    """Return the surfaces of an untrusted mesh file, which another process reads."""
     request = {"uri": mesh.uri, "scale": [*mesh.scale], "folders": search.folders, "packages": search.packages}
     task = f"{__name__}:surfaces_of_request"
     try:
@@ -104,7 +104,7 @@ def _isolated(mesh: Mesh, search: FileSearch) -> MeshSurfaces:
 
 
 def surfaces_of_request(request: dict[str, Any], data: bytes) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
-    """Return the surfaces of the mesh file that a request names: colours and notes, and arrays by name."""
+    """Read the mesh file in ``data``; return colours and notes of its surfaces, and arrays by name."""
     packages = tuple((name, folder) for name, folder in request["packages"])
     mesh = Mesh(request["uri"], request["scale"])
     result = _loaded(mesh, FileSearch(tuple(request["folders"]), packages))
@@ -154,14 +154,14 @@ def _loaded(mesh: Mesh, search: FileSearch) -> MeshSurfaces:
 
 
 def _read(trimesh: Any, data: bytes, kind: str, files: _NamedFiles) -> list[Any]:
-    """Return the meshes of a file that have triangles, at their positions in the scene of the file."""
+    """Return the meshes with triangles in a file, placed as in the file's scene."""
     scene = trimesh.load_scene(io.BytesIO(data), file_type=kind[1:], process=False, resolver=files, allow_remote=False)
     return [mesh for mesh in scene.dump() if len(getattr(mesh, "faces", ()))]
 
 
 @dataclass
 class _NamedFiles:
-    """Files named in a mesh, for trimesh: materials and images in the mesh's folder, inside the allowed folders."""
+    """Files that a mesh file refers to, for trimesh: materials and images in permitted folders only."""
 
     mesh: Path
     search: FileSearch
@@ -260,7 +260,7 @@ class _Submesh:
 
 
 def _srgb(linear: np.ndarray) -> np.ndarray:
-    """Return colours (..., 4) uint8 in sRGB, for colours with three channels that are linear in light."""
+    """Convert colours (..., 4) uint8 to sRGB; their first three channels are linear in light."""
     colors = srgb_from_linear(LinearColors(np.asarray(linear) / 255.0))
     return np.asarray(np.round(255.0 * colors), dtype=np.uint8)
 
@@ -283,7 +283,7 @@ def _rgba(material: Any) -> tuple[int, int, int, int] | None:
 
 
 def _as_surfaces(submeshes: list[_Submesh], scale: np.ndarray, source: MeshFile, notes: list[str]) -> MeshSurfaces:
-    """Return one surface of all submeshes without texture, and one for each with a texture."""
+    """Merge submeshes into one surface for all without texture, and one for each submesh with a texture."""
     file = source.file
     total = sum(len(submesh.triangles) for submesh in submeshes)
     if total == 0:

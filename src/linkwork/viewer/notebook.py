@@ -34,9 +34,9 @@ _STYLE = f"width:100%;height:{_HEIGHT}px;border:1px solid #8884;border-radius:6p
 
 
 def result_html(contents: Any, index: tuple[int, ...] | None = None) -> str:
-    """Return HTML of a result with a method ``show``: its text, and the page that ``show`` shows, in an iframe.
+    """Return HTML of a result: its text, and in an iframe the page that its method ``show`` shows.
 
-    A trajectory of plain coordinates, without a robot, is its text alone.  ``index`` selects what is shown of a batch.
+    A trajectory of plain coordinates, without a robot, is its text alone. ``index`` selects what is shown of a batch.
     """
     lines = str(contents).splitlines()
     more = [f"… and more: {len(lines)} lines in all"] if len(lines) > _MAX_LINES else []
@@ -82,7 +82,7 @@ def _note(reason: str) -> str:
 
 
 def _too_large(tree: Tree) -> str:
-    """Return the reason for which a robot is not drawn in a notebook; "" if it is drawn."""
+    """Return the reason why a robot is not drawn in a notebook; "" if it is drawn."""
     if len(tree.bodies) > _MAX_BODIES:
         return f"the robot has {len(tree.bodies)} moving links, more than {_MAX_BODIES}; show() shows it"
     size = _mesh_bytes(tree)
@@ -92,7 +92,7 @@ def _too_large(tree: Tree) -> str:
 
 
 def _mesh_bytes(tree: Tree) -> int:
-    """Return the size of all mesh files of a robot that are found."""
+    """Return the total size of a robot's mesh files, of those that are found [bytes]."""
     shapes = [geometry.shape for frame in tree.frames for geometry in (*frame.visuals, *frame.collisions)]
     uris = {uri for shape in shapes for uri in _uris(shape)}
     if not uris:

@@ -68,7 +68,10 @@ def write_png(
 
 
 def _moment(caller: str, document: SceneDocument, time: float | None) -> float:
-    """Return the time of a picture [s].  Raises ValueError for one outside of the document's times."""
+    """Return the time of a picture [s], by default the first.
+
+    Raises ValueError if it is outside of the document's times.
+    """
     first, last = float(document.times[0]), float(document.times[-1])
     if time is None:
         return first
@@ -134,7 +137,7 @@ def write_mp4(
 
 
 def _camera(caller: str, camera: Any) -> Any:
-    """Return the argument of the page's ``look``."""
+    """Convert the option ``camera`` to the argument of the page's JavaScript function ``look``."""
     if isinstance(camera, str):
         return one_of(caller, "camera", camera, VIEWS).capitalize()
     points = finite_array(caller, "camera", camera, shape=(2, 3), unit="m")
@@ -168,9 +171,9 @@ def _drawn(
     kind: str,
     feed: Callable[[bytes], None] | None = None,
 ) -> list[bytes]:
-    """Return the pictures of the page at the ``moments``, or pass them to ``feed`` one by one.
+    """Draw the page at the times ``moments``; return the pictures, or pass each of them to ``feed``.
 
-    The browser is driven by a thread of its own, as the caller's thread may run an event loop, such as a notebook's.
+    A separate thread drives the browser, because the caller's thread may run an event loop, as in a notebook.
     """
     html = page_text(document, caller=caller)
     stopped = threading.Event()
@@ -198,7 +201,7 @@ def _drawn(
 
 @contextlib.contextmanager
 def _page(caller: str, size: tuple[int, int]) -> Iterator[Any]:
-    """Yield a page in a browser without a window and without a network."""
+    """Yield a page of a headless browser without network."""
     try:
         from playwright.sync_api import Error, TimeoutError, sync_playwright
     except ImportError:
@@ -242,7 +245,10 @@ def encoder(caller: str) -> str:
 
 @contextlib.contextmanager
 def _fed(caller: str, command: list[str]) -> Iterator[Callable[[bytes], None]]:
-    """Run a program and yield the function that writes to its input.  Raises RuntimeError with its message."""
+    """Run a program, and yield a function that writes to its standard input.
+
+    Raises RuntimeError with the program's message.
+    """
     with tempfile.TemporaryFile() as messages:
         process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.DEVNULL, stderr=messages)
         pipe = process.stdin

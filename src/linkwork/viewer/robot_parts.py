@@ -39,7 +39,7 @@ _THINNEST = 0.004  # smallest radius of an inertia ellipsoid relative to the rob
 
 @dataclass(frozen=True)
 class MissingFile:
-    """A placeholder of a mesh file: the file's name, and the body and the position on it (3,) [m]."""
+    """Placeholder of a mesh file that cannot be read: the file's name, its body, and its position on it (3,) [m]."""
 
     name: str
     body: int
@@ -47,11 +47,10 @@ class MissingFile:
 
 
 def robot_size(tree: Tree, poses: np.ndarray) -> float:
-    """Return the extent [m] of a robot with bodies at ``poses`` (nb, 4, 4), of frames, points and shapes of known size.
+    """Return the extent [m] of a robot's frames, points and shapes of known size, with bodies at ``poses`` (nb, 4, 4).
 
-    Centres of mass count for links that have only a hinge.  If all this is at one point, discs and boxes of inertias
-    count.
-    Points and frames of the world without shapes do not count if the robot is far from them.
+    Centres of mass count for links that have only a hinge. If all of these are at one point, discs and boxes of
+    inertias count. Points and frames of the world without shapes do not count if the robot is far from them.
     """
     balls: list[tuple[np.ndarray, float, bool]] = []
     for frame in tree.frames:
@@ -79,7 +78,7 @@ def _at(pose: np.ndarray, point: Iterable[float]) -> np.ndarray:
 
 
 def _extent(balls: Sequence[tuple[np.ndarray, float, bool]]) -> float:
-    """Return the longest side of the box around balls of centre and radius [m]; 0 without balls."""
+    """Return the longest side [m] of the bounding box of balls (centre, radius, ...); 0 without balls."""
     if not balls:
         return 0.0
     low = np.min([center - radius for center, radius, _ in balls], axis=0)
@@ -130,7 +129,7 @@ def undrawn_content(tree: Tree) -> list[str]:
 def shape_parts(
     tree: Tree, surfaces: SurfaceSet, search: FileSearch, *, color: Color | None = None, layers: Collection[str] = ()
 ) -> tuple[list[Part], list[MissingFile]]:
-    """Return the visual shapes, with "collision" in ``layers`` the collision shapes, and the missing mesh files.
+    """Return a robot's visual shapes, its collision shapes if ``layers`` has "collision", and the missing mesh files.
 
     Collision shapes replace missing visual shapes: of attached objects, and of all links if the robot has no visual
     shapes, or if its file shows more than the robot has.
@@ -157,7 +156,7 @@ def _shape_parts(
     color: Color | None,
     missing: list[MissingFile],
 ) -> Iterator[Part]:
-    """Yield the shapes of a ``kind``, "visual" or "collision", as visual ones; see `shape_parts`."""
+    """Yield the visual or collision shapes (``kind``) as parts of the visual layer; see `shape_parts`."""
     for frame in tree.frames:
         for geometry in frame.visuals if kind == "visual" else frame.collisions:
             pose = compose(frame.placement, geometry.origin).matrix()
@@ -187,12 +186,12 @@ def skeleton_parts(
     color: Color | None = None,
     is_incomplete: bool,
 ) -> Iterator[Part]:
-    """Yield the skeleton of a robot without shapes, or of the links and rods without shapes of a mechanism.
+    """Yield the skeleton of a robot, if it has no shapes, or of the bodies without shapes of a mechanism.
 
-    Other robots with shapes get the `stems`, and links with a mass that slide or move freely.  Robots whose base has no
+    Other robots with shapes get the `stems`, and links with a mass that slide or move freely. Robots whose base has no
     shapes have pins, supports and guides of their horizontal hinges and sliders on the world.
 
-    ``poses`` (k, nb, 4, 4) are the poses of the bodies, and ``is_incomplete`` tells that shapes are missing.
+    ``poses`` (k, nb, 4, 4) are the poses of the bodies, and ``is_incomplete`` is True if shapes are missing.
     """
     with_shapes = {frame.body for frame in tree.frames if frame.visuals or frame.collisions}
     only = None if is_incomplete or not with_shapes else {*range(len(tree.bodies))} - with_shapes
@@ -227,7 +226,7 @@ def _frame_parts(tree: Tree, surfaces: SurfaceSet, size: float, names: Collectio
 
 
 def _axis_parts(tree: Tree, surfaces: SurfaceSet, size: float) -> list[Part]:
-    """Return arrows along the axes of joints whose axes are fixed to their bodies."""
+    """Return arrows along the axes of joints whose axes do not move in their bodies."""
     length = 0.16 * size
     index = surfaces.add(arrow_surface(length, 0.03 * length))
     parts = []
@@ -240,7 +239,7 @@ def _axis_parts(tree: Tree, surfaces: SurfaceSet, size: float) -> list[Part]:
 
 
 def _axes(body: Body) -> Iterator[tuple[np.ndarray, np.ndarray, bool]]:
-    """Yield direction, point [m] and True for a rotation of each axis of a joint, in the body's frame."""
+    """Yield each axis of a joint in the body's frame: direction, a point on it [m], and True for a rotation."""
     if body.joint.nv <= 3 and body.joint.has_fixed_subspaces:
         yield from axes_of(body.rotor.inv() @ body.call_joint("S", body.call_joint("zero")))
 
@@ -259,7 +258,7 @@ def _inertia_parts(tree: Tree, surfaces: SurfaceSet, size: float) -> Iterator[Pa
 
 
 def _ellipsoid(inertia: Inertia, least: float) -> tuple[np.ndarray, tuple[float, float, float]]:
-    """Return the pose (4, 4) and the radii [m] of the uniform ellipsoid with this mass and inertia."""
+    """Return the pose (4, 4) and the radii [m] of the uniform solid ellipsoid with this mass and inertia."""
     pose, sides = inertia_box(inertia)
     a, b, c = np.maximum(np.sqrt(2.5 / 6.0) * sides, least).tolist()
     return pose, (a, b, c)

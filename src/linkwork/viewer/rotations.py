@@ -10,7 +10,7 @@ __all__ = ["pose_of", "quaternions", "steady_quaternions"]
 def quaternions(R: np.ndarray) -> np.ndarray:
     """Return the unit quaternions (w, x, y, z) (..., 4) of rotation matrices (..., 3, 3).
 
-    Each is computed from the largest of its four components, so that no difference of near values is divided.
+    The largest component of each is computed first, which avoids loss of significance.
     """
     xx, yy, zz = R[..., 0, 0], R[..., 1, 1], R[..., 2, 2]
     squares = np.stack([1 + xx + yy + zz, 1 + xx - yy - zz, 1 - xx + yy - zz, 1 - xx - yy + zz], axis=-1)
@@ -25,10 +25,10 @@ def quaternions(R: np.ndarray) -> np.ndarray:
 
 
 def steady_quaternions(R: np.ndarray) -> np.ndarray:
-    """Return unit quaternions (T, 4) of rotation matrices (T, 3, 3) by time that do not change sign between times.
+    """Return unit quaternions (T, 4) of rotation matrices (T, 3, 3), without changes of sign between times.
 
-    A rotation has two quaternions; each time has the one nearer to the quaternion before, so that interpolation takes
-    the shorter arc.
+    A rotation has two quaternions; of these the one nearer to the previous quaternion is chosen, so that interpolation
+    takes the shorter arc.
     """
     q = quaternions(np.asarray(R, dtype=float))
     same = np.einsum("ti,ti->t", q[1:], q[:-1]) >= 0.0

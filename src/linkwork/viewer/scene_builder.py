@@ -101,10 +101,10 @@ class SceneBuilder:
         layers: Collection[str] = PART_LAYERS,
         frames: Collection[str] = (),
     ) -> Actor:
-        """Add a robot with configurations q: (nq,), instances (n, nq), or a motion (T, n, nq).
+        """Add a robot in configurations q: (nq,), n instances (n, nq), or a motion (T, n, nq).
 
-        ``offsets`` (n, 4, 4) move the instances in the world.  ``frames`` are the frames of the layer "frames", by
-        default all.  A ghost, with an opacity below 1, has no sliders: its actor does not store the robot.
+        ``offsets`` (n, 4, 4) move the instances in the world. ``frames`` are the frames of the layer "frames", by
+        default all. A ghost, with an opacity below 1, has no sliders: its actor does not store the robot.
         """
         q = np.asarray(q, dtype=float)
         q = q.reshape((1,) * (3 - q.ndim) + q.shape)
@@ -153,7 +153,7 @@ class SceneBuilder:
             self.actors[-1] = replace(actor, parts=parts)
 
     def _label(self, missing: Sequence[MissingFile], poses: np.ndarray) -> None:
-        """Add the names of missing mesh files next to their placeholders, for the first instance."""
+        """Add labels with the names of missing mesh files at their placeholders, for the first instance only."""
         for file in missing[:_MAX_LABELS]:
             if file.body < 0:
                 position = file.position

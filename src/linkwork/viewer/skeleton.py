@@ -62,7 +62,7 @@ _GROUND: Color = (0.58, 0.58, 0.58, 1.0)
 
 @dataclass(frozen=True)
 class SkeletonSolid:
-    """A solid of the skeleton: its shape, its body or -1 for the world, and its pose (4, 4) on it [m]."""
+    """Solid of a skeleton: its shape, the index of its body (−1: the world), and its pose (4, 4) on the body [m]."""
 
     shape: Shape | Surface
     body: int
@@ -82,13 +82,13 @@ def skeleton(
     *,
     has_base: bool = True,
 ) -> Iterator[SkeletonSolid]:
-    """Yield the solids of the skeleton of a robot of this ``size`` [m].
+    """Yield the solids of a robot's skeleton; ``size`` [m] is the extent of the robot.
 
-    ``poses`` (k, nb, 4, 4) are the poses of the bodies in all pictures: a guide is as long as its slider moves in them.
-    ``color`` replaces all colours.  ``only`` are the bodies to draw, for example those without shapes of a mechanism;
-    of these, bodies without a bar, a slider or a solid of their inertia are left out.  Rods of constraints and `stems`
-    are always drawn.  With ``only``, and unless the robot ``has_base``, hinges with a horizontal axis and sliders on
-    the world have pins, supports and guides.
+    ``poses`` (k, nb, 4, 4) are the poses of the bodies in all pictures; they determine the length of guides. ``color``
+    replaces all colours. ``only`` are the bodies to draw, for example those without shapes of a mechanism; of these,
+    bodies without a bar, a slider or a solid of their inertia are left out. Rods of constraints and `stems` are always
+    drawn. With ``only``, and unless the robot ``has_base``, hinges with a horizontal axis and sliders on the world
+    have pins, supports and guides.
     """
     radius = _THICKNESS * size
     joints = list(tree_joints(tree))
@@ -157,11 +157,11 @@ def link_color(body: int) -> Color:
 
 
 def stems(tree: Tree) -> dict[int, tuple[np.ndarray, np.ndarray, bool]]:
-    """Return both ends (3,) [m] of rods from a joint to what its body carries away from it, by body.
+    """Return the ends (3,) [m] of a rod on each body that would look detached, from its joint to its content.
 
-    For a body with one hinge or slider and no other point, frame or shape this is the centre of mass, and the last
-    value is True.  For a body with shapes it is the nearest shape, if the hinge is more than the shape's size away,
-    and the other link has no shapes.
+    For a body with one hinge or slider and no other point, frame or shape the rod ends at the centre of mass, and the
+    third value is True. For a body with shapes it ends at the nearest shape, if the hinge is more than the shape's
+    size away, and the other link has no shapes.
     """
     result = {}
     joints = list(tree_joints(tree))
@@ -193,9 +193,9 @@ def stems(tree: Tree) -> dict[int, tuple[np.ndarray, np.ndarray, bool]]:
 
 
 def _points(tree: Tree, joints: Iterable[SkeletonJoint], body: int, radius: float) -> tuple[np.ndarray, int]:
-    """Return points (n, 3) on a body that its bars connect, joints first, and the number of joints.
+    """Return the points (n, 3) on a body that bars connect, and how many of them, listed first, are joints.
 
-    Joints are followed by frames and points that are elsewhere: the ends of a chain, coupler points and the like.
+    Joints are followed by other frames and points: the end of a chain, coupler points and the like.
     """
     ends = [
         X[:3, 3]
@@ -212,7 +212,7 @@ def _points(tree: Tree, joints: Iterable[SkeletonJoint], body: int, radius: floa
 
 
 def _apart(points: Iterable[np.ndarray], radius: float) -> list[np.ndarray]:
-    """Return the points without those at earlier ones."""
+    """Return the points without those within ``radius`` of an earlier one."""
     result: list[np.ndarray] = []
     for point in points:
         if all(np.linalg.norm(point - earlier) > radius for earlier in result):
@@ -221,7 +221,7 @@ def _apart(points: Iterable[np.ndarray], radius: float) -> list[np.ndarray]:
 
 
 def _bar(points: np.ndarray, joints: int, radius: float) -> Iterator[tuple[Shape, np.ndarray]]:
-    """Yield the solids of a body: a rod, a plate through points in a plane, or a star of rods."""
+    """Yield the solids that connect the points of a body: a rod, a plate for points in a plane, or a star of rods."""
     if len(points) < 2:
         return
     middle = points.mean(axis=0)
@@ -260,7 +260,7 @@ def _rods(
 
 
 def _wheels(tree: Tree, radius: float) -> Iterator[tuple[int, Shape, np.ndarray]]:
-    """Yield body, solid and pose of each wheel and ball that rolls; spokes show how a wheel turns."""
+    """Yield the body, the solid and the pose of each rolling wheel and ball; spokes show their rotation."""
     drawn = set()
     for constraint in tree.constraints:
         if isinstance(constraint, BallRolling):
@@ -304,7 +304,8 @@ def _has_mass(tree: Tree, body: int) -> bool:
 def _disc_radius(tree: Tree, body: int, joint: SkeletonJoint) -> float | None:
     """Return the radius [m] of the uniform disc with a body's mass and inertia about its hinge, or None.
 
-    It is None for another shape, and 0 for a body without mass whose joint a constraint couples with another.
+    It is None if no disc has this inertia, and 0 for a body without mass whose joint a constraint couples with
+    another.
     """
     if not joint.is_hinge:
         return None
@@ -337,7 +338,7 @@ def lone_extent(tree: Tree) -> float:
 def _lone_solids(
     tree: Tree, joints: Sequence[SkeletonJoint], body: int, radius: float, size: float
 ) -> Iterator[tuple[Shape | Surface, np.ndarray]]:
-    """Yield the solids of a body without a bar: the contour of a cam, a disc, or the box of its inertia."""
+    """Yield the solids of a body that no bar connects: the contour of a cam, a disc, or a box with its inertia."""
     joint = joints[body]
     contour = cam_contour(tree, joints, body, lambda k: _points(tree, joints, k, radius))
     if contour is not None:
@@ -361,7 +362,7 @@ def _lone_solids(
 
 
 def _ground(joints: Iterable[SkeletonJoint], radius: float, size: float) -> Iterator[tuple[Shape, np.ndarray]]:
-    """Yield supports of the joints on the world; a single joint above the origin has a rod to it."""
+    """Yield supports of the joints on the world; a single joint above the origin gets a rod from the origin."""
     ends = [
         (joint, X[:3, 3], side)
         for joint in joints

@@ -41,7 +41,7 @@ _UPRIGHT = 0.7  # cosine of axis and vertical from which a hinge is upright
 
 @dataclass(frozen=True)
 class SkeletonJoint:
-    """A joint between two bodies: the pose (4, 4) of the joint's frame on each body, and the axes in this frame."""
+    """A joint of a skeleton: the pose (4, 4) of its frame on each of its two bodies, and its axes in this frame."""
 
     bodies: tuple[int, int]
     poses: tuple[np.ndarray, np.ndarray]
@@ -58,7 +58,7 @@ class SkeletonJoint:
         return len(self.axes) == 1 and self.axes[0][2]
 
     def placed_axis(self, side: int) -> np.ndarray:
-        """Return a pose (4, 4) at the joint on one body, with z along the first axis."""
+        """Return the pose (4, 4) on one of the two bodies (``side``), at the joint with z along its first axis."""
         direction, point, _ = self.axes[0]
         X = self.poses[side]
         return along(X[:3, :3] @ direction, X[:3, :3] @ point + X[:3, 3])
@@ -76,7 +76,7 @@ def along(axis: np.ndarray, position: np.ndarray) -> np.ndarray:
 
 
 def axes_of(S: Subspace) -> Iterator[tuple[np.ndarray, np.ndarray, bool]]:
-    """Yield direction, point [m] and True for a rotation of each column of a joint's motion subspace."""
+    """Yield for each column of a joint's motion subspace its axis: direction, a point [m], and True for a rotation."""
     for column in S.columns:
         w, v = np.array([*column.angular], dtype=float), np.array([*column.linear], dtype=float)
         direction = w if np.linalg.norm(w) > 1e-9 * np.linalg.norm(v) else v
@@ -88,7 +88,7 @@ def axes_of(S: Subspace) -> Iterator[tuple[np.ndarray, np.ndarray, bool]]:
 
 
 def tree_joints(tree: Tree) -> Iterator[SkeletonJoint]:
-    """Yield the joints of the tree and those that close loops; points of other constraints are ball joints."""
+    """Yield the joints of the tree and the loop joints; points of other constraints count as ball joints."""
     for k, body in enumerate(tree.bodies):
         poses = body.placement.matrix(), body.rotor.inv().formed().matrix()
         S = body.call_joint("S", body.call_joint("zero"))
@@ -127,14 +127,14 @@ def _joint(
 
 
 def at_position(position: Iterable[float]) -> np.ndarray:
-    """Return a pose (4, 4) at a position, with the axes of its frame."""
+    """Return the pose (4, 4) with a position and identity rotation."""
     result = np.eye(4)
     result[:3, 3] = [*position]
     return result
 
 
 def pin(joint: SkeletonJoint, radius: float) -> Iterator[tuple[Shape, np.ndarray, int]]:
-    """Yield the solids of a joint, each with its pose and the side (0 or 1) of the body that carries it."""
+    """Yield the solids that represent a joint, each with its pose and the index (0 or 1) of its body."""
     rotations = [axis for axis in joint.axes if axis[2]]
     if joint.is_free:
         return
@@ -153,14 +153,14 @@ def rod(start: np.ndarray, end: np.ndarray, radius: float) -> tuple[Shape, np.nd
 
 
 def disc(axle: np.ndarray, size: float, radius: float) -> Iterator[tuple[Shape, np.ndarray]]:
-    """Yield a disc of radius ``size`` about the z axis of ``axle`` (4, 4), with spokes of a ``radius``."""
+    """Yield a disc of radius ``size`` about the z axis of ``axle`` (4, 4), and its spokes; ``radius`` is theirs."""
     yield Cylinder(size, radius), axle
     for side in (axle[:3, 0], axle[:3, 1]):
         yield rod(axle[:3, 3] - 0.95 * size * side, axle[:3, 3] + 0.95 * size * side, radius)
 
 
 def is_on_base(tree: Tree, joint: SkeletonJoint) -> bool:
-    """Return True for joints of links with shapes on the world: sliders, and hinges with a horizontal axis."""
+    """Return True for a slider, or a hinge with a horizontal axis, between the world and a link with shapes."""
     if joint.bodies[0] != WORLD or not (joint.is_slider or joint.is_hinge):
         return False
     if not any(frame.visuals or frame.collisions for frame in tree.frames if frame.body == joint.bodies[1]):
@@ -169,7 +169,7 @@ def is_on_base(tree: Tree, joint: SkeletonJoint) -> bool:
 
 
 def mount(joint: SkeletonJoint, radius: float) -> Iterator[tuple[Shape, np.ndarray, bool]]:
-    """Yield the pin and the plate of a hinge on the world, each with its pose and True for the pin."""
+    """Yield the pin and the plate of a hinge on the world: solid, pose, and True for the pin."""
     if joint.is_slider:
         return
     axle = joint.placed_axis(0)
@@ -182,11 +182,11 @@ def mount(joint: SkeletonJoint, radius: float) -> Iterator[tuple[Shape, np.ndarr
 def cam_contour(
     tree: Tree, joints: Sequence[SkeletonJoint], body: int, points: Callable[[int], tuple[np.ndarray, int]]
 ) -> np.ndarray | None:
-    """Return the path (n, 3) of a follower's tip on a cam that turns once [m]; None if the body is not such a cam.
+    """Return the path (n, 3) [m] on a cam of its follower's tip during one turn; None if the body is not such a cam.
 
-    The follower slides or turns on the link on which the cam turns.  The tip of a slide is its origin, and that of a
+    The follower slides or turns on the link on which the cam turns. The tip of a slide is its origin, and that of a
     lever its first point that is not a joint: ``points`` returns those of a body, joints first, and the number of
-    joints.  The path is the contour for a follower with a knife edge, and the pitch curve for one with a roller.
+    joints. The path is the contour for a follower with a knife edge, and the pitch curve for one with a roller.
     """
     for constraint in tree.constraints:
         if not isinstance(constraint, CurveCoupling) or tree.joint_index(constraint.b) != body:
@@ -232,9 +232,9 @@ def _turned(vectors: np.ndarray, axis: np.ndarray, angles: np.ndarray) -> np.nda
 
 
 def reach(joint: SkeletonJoint, poses: np.ndarray, size: float, margin: float) -> tuple[float, float]:
-    """Return both ends of a slider's guide on its axis, from the joint's frame [m].
+    """Return the two ends of a slider's guide, as positions along its axis from the joint's frame [m].
 
-    The guide ends by the ``margin``, relative to the robot's ``size`` [m], beyond the positions and limits.
+    The guide extends beyond all positions and limits by ``margin`` times the robot's ``size`` [m].
     """
     X, Y = (np.eye(4) if k == WORLD else poses[:, k] for k in joint.bodies)
     start = X @ joint.placed_axis(0)

@@ -53,7 +53,7 @@ _DIRECTIONS = 1000  # in which support points of other convex shapes are evaluat
 
 
 def convex_surface(shape: Shape) -> Surface | None:
-    """Return the surface of a convex shape or a section of a half-space; None if the shape has no support points."""
+    """Return the surface of a convex shape, or of a part of a half-space; None for a shape without support points."""
     match shape:
         case Box():
             return _box(np.asarray(shape.size), np.zeros(3))
@@ -93,7 +93,7 @@ def arrow_surface(length: float, radius: float) -> Surface:
 
 
 def prism_surface(rim: np.ndarray, center: np.ndarray, half: np.ndarray) -> Surface:
-    """Return a plate between the closed curves ``rim`` ± ``half`` (n, 3) [m]; ``center`` sees all of the rim."""
+    """Return a plate with the sides ``rim`` ± ``half`` (n, 3) [m]; from ``center`` all of the rim is visible."""
     n = len(rim)
     k = np.arange(n)
     after = np.roll(k, -1)
@@ -121,13 +121,13 @@ def axes_surface(length: float) -> Surface:
 
 @lru_cache(maxsize=256)
 def rod_surface(radius: float) -> Surface:
-    """Return a cylinder along z from the origin, with length 1 m: a `Part` with two ends is stretched [m]."""
+    """Return a cylinder of length 1 m along z from the origin; a `Part` with two ends stretches it [m]."""
     return _cylinder(radius, 0.0, 1.0)
 
 
 @lru_cache(maxsize=256)
 def coil_surface(radius: float, length: float) -> Surface:
-    """Return a helical spring along z from the origin, with length 1 m: a `Part` with two ends is stretched [m].
+    """Return a helical spring of length 1 m along z from the origin; a `Part` with two ends stretches it [m].
 
     Its wire is round where the spring has ``length`` [m], and somewhat thinner than a bar of ``radius`` [m].
     """
@@ -159,7 +159,7 @@ def coil_surface(radius: float, length: float) -> Surface:
 
 
 def joined(surfaces: list[Surface]) -> Surface:
-    """Return several surfaces with normals, and with colours or without, as one."""
+    """Join several surfaces with normals, with or without vertex colours, into one."""
     starts = np.cumsum([0, *(len(s.vertices) for s in surfaces[:-1])])
     colors = [s.colors for s in surfaces if s.colors is not None]
     return Surface(
@@ -174,7 +174,10 @@ def joined(surfaces: list[Surface]) -> Surface:
 
 
 def _revolved(profile: np.ndarray, sides: int = _SIDES) -> Surface:
-    """Return the surface of a profile (n, 4) about z; two rows at one position are a crease."""
+    """Return the surface of revolution of a profile (n, 4) about z; two rows at one position make a crease.
+
+    A row has a radius, a height, and the normal in these directions.
+    """
     angle = 2.0 * math.pi * np.arange(sides) / sides
     cosine, sine = np.cos(angle), np.sin(angle)
     r, z, nr, nz = profile.T
@@ -194,7 +197,7 @@ def _revolved(profile: np.ndarray, sides: int = _SIDES) -> Surface:
 
 
 def _apart(profile: np.ndarray) -> np.ndarray:
-    """Return True for each step of a profile whose ends differ in position."""
+    """Return True for each pair of successive profile points at different positions."""
     return np.asarray((profile[1:, :2] != profile[:-1, :2]).any(axis=1))
 
 
@@ -234,7 +237,7 @@ def _box(size: np.ndarray, center: np.ndarray) -> Surface:
 
 
 def _hull_of_support(shape: Shape) -> Surface | None:
-    """Return the hull of support points along nearly uniform directions, or None if there are none."""
+    """Return the convex hull of support points in nearly uniform directions; None if the shape has none."""
     z = 1.0 - (2.0 * np.arange(_DIRECTIONS) + 1.0) / _DIRECTIONS
     angle = math.pi * (1.0 + math.sqrt(5.0)) * np.arange(_DIRECTIONS)
     flat = np.sqrt(1.0 - z * z)
@@ -255,7 +258,7 @@ _MAX_MARKERS = 2000  # points of a cloud on a link
 
 
 def height_field_surface(field: HeightField) -> Surface:
-    """Return the top of a terrain; grids with more than 250 points along an axis are sampled."""
+    """Return the upper surface of a terrain; grids with more than 250 points along an axis are sampled."""
     heights = np.asarray(field.heights)
     i, j = (_sampled(count) for count in heights.shape)
     x = field.origin[0] + field.spacing[0] * i
@@ -268,18 +271,18 @@ def height_field_surface(field: HeightField) -> Surface:
 
 
 def _sampled(count: int) -> np.ndarray:
-    """Return at most `MAX_GRID` indices of a grid line, with both ends."""
+    """Return at most `MAX_GRID` indices in range(count), evenly spread, with both ends."""
     return np.unique(np.round(np.linspace(0, count - 1, min(count, MAX_GRID))).astype(int))
 
 
 def cloud_points(cloud: PointCloud) -> np.ndarray:
-    """Return the points of a cloud (n, 3) [m], of larger clouds every k-th."""
+    """Return the points of a cloud (n, 3) [m]; of a large cloud every k-th point."""
     points = np.asarray(cloud.points)
     return points[:: -(-len(points) // MAX_POINTS)]
 
 
 def cloud_surface(cloud: PointCloud) -> Surface:
-    """Return a small octahedron at each point of a cloud, for clouds that move with a link."""
+    """Return a surface with a small octahedron at each point of a cloud, for clouds that move with a link."""
     points = np.asarray(cloud.points)
     points = points[:: -(-len(points) // _MAX_MARKERS)]
     corners = np.concatenate([np.eye(3), -np.eye(3)]) * max(cloud.radius, _MARKER)
@@ -290,9 +293,9 @@ def cloud_surface(cloud: PointCloud) -> Surface:
 
 
 def distance_field_surface(field: DistanceField) -> Surface | None:
-    """Return the surface of distance zero, or None if there is none inside the grid.
+    """Return the zero level set of a signed distance field as a surface; None if it is not inside of the grid.
 
-    Each cell is divided into six tetrahedra around one of its diagonals.  Source: Doi and Koide, An efficient method of
+    Each cell is divided into six tetrahedra around one of its diagonals. Source: Doi and Koide, An efficient method of
     triangulating equi-valued surfaces by using tetrahedral cells, 1991.
     """
     stride = [-(-count // MAX_GRID) for count in field.values.shape]
@@ -314,7 +317,7 @@ def distance_field_surface(field: DistanceField) -> Surface | None:
 
 
 def _crossed_cells(values: np.ndarray) -> np.ndarray:
-    """Return the indices (n, 3) of cells with corners on both sides of the surface."""
+    """Return the indices (n, 3) of grid cells that the zero level set passes through."""
     inside = values < 0.0
     corners = [inside[tuple(slice(k, n - 1 + k) for k, n in zip(c, values.shape, strict=True))] for c in _CORNERS]
     count = sum(corner.astype(np.int8) for corner in corners)
@@ -349,9 +352,10 @@ def _march(values: np.ndarray, cells: np.ndarray) -> tuple[np.ndarray, np.ndarra
 
 
 def _faces(pattern: int) -> list[tuple[tuple[int, int], ...]]:
-    """Return the triangles of a tetrahedron with the corners ``pattern`` inside, as crossed edges (inside, outside).
+    """Return the triangles of the zero level set in a tetrahedron, as edges (inside, outside) that it crosses.
 
-    The corners (0, 1, 2, 3) of the tetrahedron have positive orientation: (c1 - c0) · (c2 - c0) × (c3 - c0) > 0.
+    ``pattern`` has a bit for each corner with a negative value. The corners (0, 1, 2, 3) of the tetrahedron have
+    positive orientation: (c1 - c0) · (c2 - c0) × (c3 - c0) > 0.
     """
     inside = [k for k in range(4) if pattern >> k & 1]
     outside = [k for k in range(4) if not pattern >> k & 1]

@@ -1,4 +1,4 @@
-"""The configuration in which pictures and commands begin if the user states none."""
+"""Configuration in which pictures, pages and commands start if the user states none."""
 
 from __future__ import annotations
 
@@ -13,10 +13,10 @@ _SLACK = 1e-9  # by which a value may exceed its limit [rad, m]
 
 
 def start_configuration(robot: Any) -> np.ndarray:
-    """Return the neutral configuration (nq,) if it is within the limits, else one within them.
+    """Return the neutral configuration (nq,) if it is within the limits, else a configuration within the limits.
 
-    This is the first named configuration within the limits.  Without one, the joints whose zero is outside are in the
-    middle of their limits, or at the limit if there is only one; the others stay at zero.  Loops are closed near the
+    This is the first named configuration within the limits. Without one, the joints whose zero is outside are in the
+    middle of their limits, or at the limit if there is only one; the others stay at zero. Loops are closed near the
     result if that succeeds.
     """
     q = _within_limits(robot)

@@ -31,9 +31,9 @@ _MAX_CACHED = 512
 
 @dataclass(frozen=True)
 class PlacedSurface:
-    """A surface of a shape: its index, its pose in the shape's frame, and the colour that its file states or None.
+    """Surface of a shape: its index in the document, pose in the shape's frame, and colour in its file or None.
 
-    ``missing`` is the name of a file that a placeholder stands for.
+    ``missing`` is the name of a mesh file that could not be read, if the surface is its placeholder.
     """
 
     index: int
@@ -44,7 +44,7 @@ class PlacedSurface:
 
 @dataclass
 class SurfaceSet:
-    """Surfaces of a document, and notes on content that could not be drawn; equal shapes share a surface."""
+    """Surfaces of a document, and notes on what could not be drawn; equal shapes share a surface."""
 
     surfaces: list[Surface] = field(default_factory=list)
     notes: list[str] = field(default_factory=list)
@@ -55,14 +55,14 @@ class SurfaceSet:
     _decimated: dict[tuple[int, int], int] = field(default_factory=dict)
 
     def add(self, surface: Surface) -> int:
-        """Return the index of a surface, which is stored once."""
+        """Return the index of a surface, which is added unless an equal surface exists."""
         if id(surface) not in self._index:
             self._index[id(surface)] = len(self.surfaces)
             self.surfaces.append(surface)
         return self._index[id(surface)]
 
     def decimated(self, index: int, limit: int) -> int:
-        """Return the index of a surface of at most ``limit`` triangles near the surface ``index``, without texture."""
+        """Return the index of an approximation of surface ``index`` with at most ``limit`` triangles and no texture."""
         surface = self.surfaces[index]
         if len(surface.triangles) <= limit:
             return index

@@ -53,14 +53,17 @@ def smooth_surface(
 
 
 def _positions(points: np.ndarray) -> np.ndarray:
-    """Return an index (n,) for each point that is equal for points at the same position."""
+    """Return an index (n,) for each point; points at the same position have the same index."""
     if not len(points):
         return np.empty(0, np.int64)
     return np.asarray(np.unique(points + 0.0, axis=0, return_inverse=True)[1]).reshape(-1)
 
 
 def _corner_normals(positions: np.ndarray, areas: np.ndarray, units: np.ndarray) -> np.ndarray:
-    """Return the unit normal at each corner (3m, 3): the mean over adjacent triangles that are not beyond a crease."""
+    """Return the unit normal at each corner of the triangles (3m, 3).
+
+    It is the mean normal of adjacent triangles, without those behind a crease.
+    """
     count = len(positions)
     face = np.arange(count) // 3
     order = np.argsort(positions, kind="stable")
@@ -81,10 +84,10 @@ def _corner_normals(positions: np.ndarray, areas: np.ndarray, units: np.ndarray)
 def decimated(
     points: np.ndarray, triangles: np.ndarray, limit: int, labels: np.ndarray | None = None
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Return at most ``limit`` triangles near the surface, by clustering of vertices in a grid of cubic cells.
+    """Approximate a surface by at most ``limit`` triangles, by clustering of vertices in a grid of cubic cells.
 
-    The result is the points, the triangles, and the index of an original vertex for each point.  Vertices with
-    different ``labels`` (n,) are never merged.  Source: Rossignac and Borrel, Multi-resolution 3D approximations for
+    The result is the points, the triangles, and the index of an original vertex for each point. Vertices with
+    different ``labels`` (n,) are never merged. Source: Rossignac and Borrel, Multi-resolution 3D approximations for
     rendering complex scenes, 1993.
     """
     source = np.arange(len(points))
@@ -115,7 +118,7 @@ def decimated(
 
 
 def _first_of_each(triangles: np.ndarray) -> np.ndarray:
-    """Return the indices of different triangles; those of the same three vertices and orientation are equal."""
+    """Return the indices of distinct triangles; two are equal if vertices and orientation are the same."""
     if not len(triangles):
         return np.empty(0, np.int64)
     lead = triangles.argmin(axis=1)
@@ -130,7 +133,7 @@ _HEAD_LENGTH, _HEAD_WIDTH = 6.0, 2.4  # of the shaft's radius
 
 
 def cylinder() -> Surface:
-    """Return a cylinder without ends, with smooth normals."""
+    """Return the lateral surface of a cylinder, with smooth normals."""
     return _round(1.0)
 
 
@@ -158,7 +161,7 @@ def _round(top: float) -> Surface:
 def arrow_poses(
     starts: np.ndarray, vectors: np.ndarray, radius: float
 ) -> tuple[tuple[np.ndarray, np.ndarray], tuple[np.ndarray, np.ndarray]]:
-    """Return the poses (T, 4, 4) and scales (T, 3) of the shaft and of the head of an arrow.
+    """Return poses (T, 4, 4) and scales (T, 3) of the shaft, and poses and scales of the head, of an arrow.
 
     ``starts`` and ``vectors`` are (T, 3) [m]; a vector of zero length gives a shaft and a head too small to be seen.
     """

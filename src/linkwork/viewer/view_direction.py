@@ -42,11 +42,11 @@ def clear_view(
     angles: tuple[float, float] = PERSPECTIVE,
     distance: float = math.inf,
 ) -> tuple[tuple[float, float], list[int]]:
-    """Return azimuth and elevation [rad] of a view on ``points`` (n, 3), and the obstacles that hide them there.
+    """Return azimuth and elevation [rad] of a view on ``points`` (n, 3), and the indices of obstacles that hide them.
 
-    ``obstacles`` are triangles (m, 3, 3) [m].  The view has the ``angles`` unless obstacles hide a quarter of the
-    points there.  Then it is turned or steeper; obstacles hide the points least there.  ``distance`` [m] is the
-    distance of the eye from the middle of the points; it is infinite for a parallel projection.
+    ``obstacles`` are triangles (m, 3, 3) [m]. The view has the ``angles`` unless obstacles hide a quarter of the
+    points in it. Then it is the turned or steeper view with the fewest hidden points. ``distance`` [m] is the distance
+    of the eye from the middle of the points; it is infinite for a parallel projection.
     """
     if not len(points) or not obstacles:
         return angles, []
@@ -82,7 +82,10 @@ def _hidden(
     view: tuple[float, float],
     distance: float,
 ) -> np.ndarray:
-    """Return for each of ``count`` obstacles and each point (n, 3) True if the obstacle hides the point."""
+    """Return a bool array (count, n): True where an obstacle hides a point.
+
+    ``owner`` is the index of the obstacle for each triangle ``corners``.
+    """
     azimuth, elevation = view
     level = math.cos(elevation)
     back = np.array([level * math.cos(azimuth), level * math.sin(azimuth), math.sin(elevation)])
@@ -109,7 +112,7 @@ def _hidden(
 
 
 def clear_document(document: SceneDocument) -> tuple[SceneDocument, tuple[float, float]]:
-    """Return a document whose obstacles do not hide its robots, and azimuth and elevation [rad] of the view on them.
+    """Return a document whose obstacles do not hide its robots, and azimuth and elevation [rad] of its view.
 
     Only obstacles that hide the robots from all sides change; they are half-transparent.
     """
@@ -174,7 +177,7 @@ _PARALLEL = 1e-3  # [rad]
 
 
 def front_view(document: SceneDocument) -> tuple[float, float]:
-    """Return azimuth and elevation [rad] of the camera of the view from the front.
+    """Return azimuth and elevation [rad] of the camera for the front view.
 
     If all robots move in one plane, the camera is on the normal of this plane, otherwise on the positive x axis.
     """

@@ -215,8 +215,6 @@ class _Search:
         """Return changes after which MuJoCo no longer reports the error ``text`` of ``element``.
 
         With them come the compiled model, or None, and MuJoCo's next message.
-
-        The message of the error is ``text``. With them come the compiled model, or None, and MuJoCo's next message.
         """
         around = {*_with_ancestors(element)}
         for candidate in self.candidates(element, text):

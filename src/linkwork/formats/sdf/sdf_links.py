@@ -132,8 +132,6 @@ class LinkReader:
         """Return the inertia of a link computed from its collision shapes and their densities.
 
         If the file states a mass, the inertia is scaled to that mass.
-
-        A mass that is stated scales it.
         """
         reader = node.reader
         density = reader.value(element, "density", _DENSITY)
@@ -281,8 +279,6 @@ def _sizes(reader: SdfReader, element: Element, tag: str, count: int = 1) -> tup
     """Return the positive dimensions of a primitive shape, from the text of the child ``tag``.
 
     A value that is not positive is the error GEOM_SIZE.
-
-    One that is not positive is the error GEOM_SIZE.
     """
     child = reader.required(element, tag)
     if child is None:

@@ -105,8 +105,6 @@ def _first(reader: PrimReader, prim: Any, name: str) -> np.ndarray | None:
     """Return the first value (n,) of a primvar of a prim, or of its nearest ancestor that has it, limited to [0, 1].
 
     None if the stage states no value, or if the value is not finite.
-
-    None if the stage states no value, or one that is not finite.
     """
     from pxr import UsdGeom
 

@@ -198,8 +198,6 @@ def rotation_of(rows: Any) -> Rotation:
     """Return the rotation with an orthonormal matrix.
 
     If all elements are 0 or ±1 within single precision, as for quarter turns, they are set to 0 and ±1 exactly.
-
-    Elements that are 0 or ±1 within single precision are exact where all of them are, as for quarter turns.
     """
     matrix = np.asarray(rows, dtype=float)
     rounded = np.round(matrix)

@@ -57,7 +57,7 @@ def read_cell(
 
 
 class _Cell:
-    """Reader of a cell, which loads its robots; a `PlainReader` reads the values of the document."""
+    """Reader of a cell file, which loads its robots; a `PlainReader` reads the values of the document."""
 
     def __init__(self, reader: PlainReader, package_dirs: Folders | None, trusted: bool) -> None:
         self.reader, self.trusted = reader, trusted
@@ -65,7 +65,7 @@ class _Cell:
         self.search = resource_paths(reader.file, package_dirs, trusted=trusted)
 
     def check(self, root: Value) -> None:
-        """Raise ModelError with all errors of the document itself."""
+        """Raise ModelError with all errors of the cell file itself, before robots are loaded."""
         reader, content = self.reader, root.content
         if not isinstance(content, dict) or "cell" not in content:
             got = f"the keys {', '.join([*content][:5])}" if isinstance(content, dict) else root.kind
@@ -156,7 +156,9 @@ class _Cell:
             raise ModelError(Issue("CELL", str(error), self.reader.where(entry))) from error
 
     def _file(self, value: Value, built_in: Collection[str] = ()) -> str:
-        """Return the path of a file that the cell names, in the cell's folder or a package, or a name in ``built_in``.
+        """Return the path of a robot file that the cell names, or the name of a built-in robot in ``built_in``.
+
+        The file is in the cell's folder or in a package.
 
         Raises ModelError.
         """

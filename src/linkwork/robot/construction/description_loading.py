@@ -26,7 +26,7 @@ _IMPORTS = threading.Lock()  # the commit is an environment variable during an i
 
 @dataclass(frozen=True)
 class DescriptionFile:
-    """File of a description, its format ("urdf", "mjcf" or "xacro"), the folders of its packages, and arguments."""
+    """File of a robot description: its path, its format ("urdf", "mjcf" or "xacro"), package folders and arguments."""
 
     path: str
     format: str
@@ -37,9 +37,10 @@ class DescriptionFile:
 def description_file(
     name: str, format: str | None = None, commit: str | None = None, package_dirs: Folders | None = None
 ) -> DescriptionFile:
-    """Return the file of a description, after its module has downloaded it if necessary.
+    """Return the file of a robot description, which its module in robot_descriptions downloads if necessary.
 
-    ``format`` is "urdf" or "mjcf"; by default URDF, if the description has it.  ``package_dirs`` are further folders.
+    ``format`` is "urdf" or "mjcf"; by default URDF, if the description has it. ``package_dirs`` are additional package
+    folders.
 
     Raises ImportError without the package robot_descriptions, UnknownNameError for an unknown description or a format
     that it does not have, and TypeError for a commit that is not a string.
@@ -86,7 +87,7 @@ def _imported(name: str, commit: str | None) -> ModuleType:
 
 @contextmanager
 def _environment(commit: str | None) -> Iterator[None]:
-    """Set the environment variable that selects the commit, if there is one, and restore it."""
+    """Set the environment variable that selects the commit, if ``commit`` is not None, and restore it afterwards."""
     before = os.environ.get(_COMMIT)
     if commit is not None:
         os.environ[_COMMIT] = commit
@@ -100,7 +101,10 @@ def _environment(commit: str | None) -> Iterator[None]:
 
 
 def _folders(module: ModuleType, path: str, further: Folders | None) -> Folders:
-    """Return the folders of a description's packages and the ``further`` folders: a dict if either has names."""
+    """Return the folders of a description's packages and the additional folders ``further``.
+
+    They are a dict by package name if either has names, else a list.
+    """
     stated = [str(getattr(module, x)) for x in ("PACKAGE_PATH", "REPOSITORY_PATH") if hasattr(module, x)]
     packages = {str(key): str(value) for key, value in getattr(module, "XACRO_PACKAGE_PATHS", {}).items()}
     if isinstance(further, Mapping) or packages:

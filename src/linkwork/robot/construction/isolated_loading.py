@@ -64,7 +64,7 @@ def read_in_process(path: str | os.PathLike[str], options: Any, name: str) -> Tr
 
 
 def _with_polytopes(tree: Tree, answer: Answer) -> Tree:
-    """Return the tree with an answer's polytopes; they replace the meshes that `isolated_task` inserted for them."""
+    """Return the tree with the polytopes of another process's answer in place of the meshes that stand for them."""
     excesses = [float(x) for x in answer.data["overestimates"]]
     polytopes = {f"{POLYTOPE}{k}": excess for k, excess in enumerate(excesses)}
     known: dict[str, Polytope] = {}
@@ -89,7 +89,7 @@ def _issue(entry: Any) -> Issue:
 
 
 def _with_remedy(issue: Issue, budget: Budget) -> Issue:
-    """Return an issue with the option that permits more memory, if a parser reports that it has none."""
+    """Add to an issue the option that permits more memory, if a parser reports that it has run out of memory."""
     if issue.hint is None and ("allocate" in issue.message or "unknown exception" in issue.message):
         return replace(issue, hint=budget.remedy("max_memory", "for more memory"))
     return issue

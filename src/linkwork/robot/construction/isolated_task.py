@@ -24,7 +24,7 @@ def prepare_process() -> None:
 
 
 def tree_of_request(request: dict[str, Any], data: bytes) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
-    """Return the issues of reading the robot that a request names, and the bytes of its text as a robot file."""
+    """Read the robot that a request names; return the issues, and the bytes of the robot as linkwork's JSON."""
     options = request["options"]
     budget = None if options["budget"] is None else Budget(**options["budget"])
     with warnings.catch_warnings():
@@ -40,9 +40,10 @@ def tree_of_request(request: dict[str, Any], data: bytes) -> tuple[dict[str, Any
 
 
 def _without_polytopes(tree: Tree) -> tuple[Tree, dict[str, np.ndarray], list[float]]:
-    """Return the tree with a mesh in place of each polytope, the polytopes' points by mesh name, and overestimates.
+    """Return the tree with a mesh in place of each polytope, their points by mesh name, and their overestimates.
 
-    Points travel as arrays, because their text would be slow and would need hulls, which are computed on first use.
+    Points are sent as arrays, because text would be slow. Text would also need the hulls, which are computed on first
+    use.
     """
     arrays: dict[str, np.ndarray] = {}
     meshes: dict[int, Mesh] = {}

@@ -100,7 +100,7 @@ class Link:
 
     @property
     def com(self) -> np.ndarray:
-        """Centre of mass (3,) [m]."""
+        """Centre of mass (3,) in the link's frame [m]."""
         return fixed_array([*self.center])
 
     @property
@@ -149,9 +149,9 @@ def _frames(frames: Any, caller: str) -> tuple[tuple[str, Pose], ...]:
 def _weight(
     caller: str, solids: tuple[Geometry, ...], mass: Any, density: Any, com: Any, inertia: Any
 ) -> tuple[float | None, Vec3, Symmetric3]:
-    """Return the mass [kg], centre of mass [m] and inertia about it [kg·m²] of a link's arguments.
+    """Return the mass [kg], centre of mass [m] and inertia about it [kg·m²] from the arguments of `Link`.
 
-    They are stated, or computed from the shapes.  The mass is None for a massless link.
+    They are stated, or computed from the shapes. The mass is None for a massless link.
     """
     if mass is None and density is None:
         for argument, value in (("com", com), ("inertia", inertia)):
@@ -183,7 +183,7 @@ def _weight(
 def _uniform(
     caller: str, solids: tuple[Geometry, ...], mass: float | None, density: float | None
 ) -> tuple[float, Vec3, Symmetric3]:
-    """Return the mass, centre of mass and inertia about it of solids with one uniform density.
+    """Return the mass [kg], centre of mass [m] and inertia about it [kg·m²] of solids with one uniform density.
 
     ``mass`` [kg] is the total mass; else ``density`` [kg/m³] is used.
     """
@@ -255,7 +255,7 @@ def _named_state(name: str, value: Any) -> NamedState:
 
 
 def _values(caller: str, joint: str, value: Any) -> tuple[Any, ...]:
-    """Return the values of one joint as a tuple, with a size that is checked later, once the joint is known."""
+    """Return the values of one joint as a tuple; their number is checked later, when the joint is known."""
     if is_real(value):
         return (value,)
     try:
@@ -317,7 +317,7 @@ def _link(robot: str, link: Link, findings: Findings, mode: str) -> LinkDescript
 
 
 def joint_description(robot: str, joint: Joint) -> JointDescription:
-    """Return a joint in the form in which file readers describe joints."""
+    """Convert a joint to the description that file readers return."""
     return JointDescription(
         name=joint.name,
         parent=joint.parent,

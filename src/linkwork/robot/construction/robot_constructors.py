@@ -42,7 +42,7 @@ __all__ = ["Constructors"]
 
 
 class Constructors(RobotBase):
-    """Class methods that construct robots, for any class whose instances are constructed from a kinematic tree."""
+    """Class methods that construct robots, for any class that has a constructor from a kinematic tree."""
 
     __slots__ = ()
 
@@ -190,7 +190,7 @@ _FILES = ("xacro", "arguments")
 
 
 def _options(function: str, value: BuildOptions) -> Options:
-    """Return the options of `build` or `from_dh`, by which mimic joints are coupled by default."""
+    """Return the options of `build` or `from_dh`; joints with a mimic relation are coupled by default."""
     without = ("base", "continuous", "loops", "trusted", "budget", "package_dirs", *_FILES)
     return Options.of(function, {"mimic": "coupled", **value}, without=without)
 
@@ -291,7 +291,7 @@ def _placements(convention: str, a: float, alpha: float, d: float, theta: float)
 
 
 def _with_frame(parts: list[Link | Joint], name: str, X: Pose) -> list[Link | Joint]:
-    """Return the parts, in which the last link has a further frame with the pose X."""
+    """Return ``parts`` with a frame called ``name`` at the pose X added to the last link."""
     last = parts[-1]
     assert isinstance(last, Link)
     return [*parts[:-1], last.with_frame(name, X)]

@@ -194,7 +194,7 @@ def _read_robot(robot: str | os.PathLike[str], options: Options, format: str | F
 
 
 def _untrusted(path: str | os.PathLike[str], options: Options, chosen: Format | None) -> Tree:
-    """Return the tree of a file that is not trusted, which another process reads if another library parses it."""
+    """Return the tree of an untrusted file; another process reads it unless only linkwork or Python parse it."""
     assert chosen is not None
     if not _needs_process(chosen, options):
         return _read_robot(path, replace(options, trusted=True), chosen)
@@ -206,7 +206,7 @@ def _untrusted(path: str | os.PathLike[str], options: Options, chosen: Format | 
 
 
 def _needs_process(chosen: Format, options: Options) -> bool:
-    """Return True if another process has to read an untrusted file: its parser is neither linkwork's nor Python's.
+    """Return True if another process must read an untrusted file, because a third-party library parses it.
 
     The other process does not know user-defined formats, so the result is False for them.
     """
@@ -216,7 +216,7 @@ def _needs_process(chosen: Format, options: Options) -> bool:
 
 
 def _with_missing_meshes(tree: Tree, package_dirs: Folders | None) -> Tree:
-    """Return the tree with the folders of packages, and a note about mesh files that are not found."""
+    """Return the tree with the folders ``package_dirs``, and a note about mesh files that are not found."""
     tree = _with_packages(tree, package_dirs)
     if not any(frame.visuals or frame.collisions for frame in tree.frames):
         return tree
@@ -226,14 +226,14 @@ def _with_missing_meshes(tree: Tree, package_dirs: Folders | None) -> Tree:
 
 
 def _with_packages(tree: Tree, package_dirs: Folders | None) -> Tree:
-    """Return the tree with folders that later searches of its files include."""
+    """Return the tree with folders in which its mesh files are searched later."""
     if package_dirs is None:
         return tree
     return replace(tree, package_dirs=read_folders("load: package_dirs", package_dirs))
 
 
 def _expanded(path: Any, options: Options, chosen: Format | None) -> Description:
-    """Return the description of the URDF or SDF text to which a xacro file expands."""
+    """Expand a xacro file to URDF or SDF text, and return the description of the robot in it."""
     from linkwork.formats.xacro_files import expanded_xacro
 
     text, issues = expanded_xacro(path, options.arguments, options.package_dirs)
@@ -246,7 +246,7 @@ def _expanded(path: Any, options: Options, chosen: Format | None) -> Description
 
 
 def _described(text: str, path: Any, options: Options, chosen: Format | None) -> Description:
-    """Return the description of the text to which the xacro file at ``path`` expands."""
+    """Return the description of the robot in ``text``, to which the xacro file at ``path`` was expanded."""
     from linkwork.formats import parse_sdf, parse_urdf
 
     inner = registry.format_of_text(text)
@@ -262,7 +262,10 @@ def _described(text: str, path: Any, options: Options, chosen: Format | None) ->
 
 
 def _options_of(chosen: Format, options: Options) -> dict[str, Any]:
-    """Return the options of a format's reader.  Raises TypeError for an option that the format does not take."""
+    """Return those options that the reader of a format takes.
+
+    Raises TypeError for options that the format does not have.
+    """
     for field in fields(Options):
         takers = ", ".join(x.name for x in registry.FORMATS if field.name in x.options)
         if field.name in _OF_EVERY_FORMAT or not takers or field.name in chosen.options:

@@ -44,7 +44,7 @@ __all__ = ["Bounds", "Joint", "body_with", "drive_of", "joint_of", "limits_of"]
 
 @published_in("linkwork.parts")
 class Bounds(NamedTuple):
-    """Lower and upper bounds; −inf and inf for no bound."""
+    """Lower and upper bounds; −inf and inf mean that there is no bound."""
 
     lower: np.ndarray
     upper: np.ndarray
@@ -347,7 +347,7 @@ def _unpickled(*values: Any) -> Joint:
 
 
 def joint_of(tree: Tree, index: int) -> Joint:
-    """Return the joint by which the body with this index moves."""
+    """Return the joint that moves the body with this index, as a `Joint`."""
     body = tree.bodies[index]
     return Joint(
         body.joint_name,
@@ -376,7 +376,7 @@ def joint_of(tree: Tree, index: int) -> Joint:
 
 
 def _welded(tree: Tree, body: int) -> list[tuple[str, str, Pose]]:
-    """Return the links that are fixed to a body, without its own link.
+    """Return the links that are welded to a body, without the body's own link.
 
     Each is a tuple of the link's name, the body's name, and the link's pose in the body.
     """
@@ -405,7 +405,7 @@ def drive_of(joint: Joint) -> Drive:
 
 
 def body_with(joint: Joint, body: Body) -> Body:
-    """Return a tree's body whose joint has the type, placements, limits and passive parameters of ``joint``."""
+    """Return ``body`` with the type, placements, limits and passive parameters of ``joint``."""
     return replace(
         body,
         joint=joint.type,

@@ -226,8 +226,8 @@ class ResistanceEditing(JointEditing):
     def with_static_friction(self, friction: ArrayLike, *, dof: int | str | None = None) -> Self:
         """Return the joint with static dry friction [N·m, N], at least the kinetic friction.
 
-        With ``dof``, an index of v or the name of a velocity component, only that component's value changes. It acts
-        with the friction law ``friction="coulomb"``.
+        With ``dof``, an index of v or the name of a velocity component, only that component's value changes. Static
+        friction acts with the friction law ``friction="coulomb"``.
         """
         values = self._changed("static_friction", friction, self.static_friction, dof, least=0.0, infinite=False)
         return self._resisting(static_friction=values)
@@ -241,7 +241,7 @@ class ResistanceEditing(JointEditing):
         return self._resisting(friction_velocity=values)
 
     def with_armature(self, armature: ArrayLike, *, dof: int | str | None = None) -> Self:
-        """Return the joint with armature [kg·m², kg], the reflected inertia of a rotor: N² times the rotor's own.
+        """Return the joint with armature [kg·m², kg], the reflected inertia of a rotor: N² times the rotor's inertia.
 
         With ``dof``, an index of v or the name of a velocity component, only that component's value changes. With
         ``passive=True`` it is added to the diagonal of the mass matrix.

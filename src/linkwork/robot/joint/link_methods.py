@@ -79,9 +79,9 @@ class LinkMethods(JointMethods):
         return child == self.parent or parent == self.child
 
     def _end(self, where: str, name: str) -> str:
-        """Return the link of the joint, parent or child, to which a name refers.
+        """Return the parent or child link of the joint to which a link's name refers.
 
-        A link welded to one of them with the identity pose stands for it.
+        A link welded with the identity pose to the parent or child refers to that link.
 
         Raises UnknownNameError, ArgumentError for a name that is not a string, and ValueError for a link that is
         welded with another pose.
@@ -299,10 +299,10 @@ class LinkMethods(JointMethods):
         applied_by: str | None = None,
         out: np.ndarray | None = None,
     ) -> np.ndarray:
-        """Compute τ = Sᵀ w of the wrench w that one link applies to the other, in the other link's frame.
+        """Compute the joint force τ = Sᵀ w of a wrench w that a link applies to the other, in the other link's frame.
 
-        w acts ``on`` the joint's child by default, and is ``applied_by`` the other link.  τ is the same for the
-        opposite wrench on the other link.  q (..., nq), wrench (..., 6) [N·m, N] -> ``out`` (..., nv) [N·m, N].
+        w acts ``on`` the joint's child by default, and is ``applied_by`` the other link. τ is the same for the
+        opposite wrench on the other link. q (..., nq), wrench (..., 6) [N·m, N] -> ``out`` (..., nv) [N·m, N].
         """
         swapped = self._swapped("link_torque", on, applied_by, ("on", "applied_by"))
         return self._run("link_torque", q, wrench, out=out, swapped=swapped)

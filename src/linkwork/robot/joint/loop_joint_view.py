@@ -20,12 +20,12 @@ __all__ = ["LoopJointView", "loop_joints", "loop_of"]
 @published_in("linkwork.parts")
 @dataclass(frozen=True, slots=True)
 class LoopJointView:
-    """Joint that closes a loop of a robot: ``robot.joint("pin")``, or one of ``robot.loops``.
+    """Joint that closes a loop of a robot: ``robot.joint("pin")``, or an element of ``robot.loops``.
 
-    It has no coordinates in the robot's q and v; its own follow from them.  Its methods accept the robot's q and v with
-    any leading batch dimensions, and are compiled at the first call.
+    It has no coordinates in the robot's q and v; its configuration and velocity follow from them. Its methods accept
+    the robot's q and v with any leading batch dimensions, and are compiled at the first call.
 
-    ``q_slice`` and ``v_slice`` are its entries in `Robot.loop_configuration` and `Robot.loop_velocity`.  ``rows`` are
+    ``q_slice`` and ``v_slice`` are its entries in `Robot.loop_configuration` and `Robot.loop_velocity`. ``rows`` are
     its rows in `Robot.constraint_jacobian`, and ``errors`` its entries in `Robot.constraint_error`.
 
     >>> import linkwork as lw
@@ -57,17 +57,17 @@ class LoopJointView:
 
     @property
     def frame(self) -> str:
-        """Name of the frame F before the joint."""
+        """Name of the stator frame F of the loop joint."""
         return self.loop.relative_to
 
     @property
     def other(self) -> str:
-        """Name of the frame M after the joint."""
+        """Name of the rotor frame M of the loop joint."""
         return self.loop.frame
 
     @property
     def links(self) -> tuple[str, str]:
-        """Names of the bodies that it connects; "world" for a fixed frame."""
+        """Names of the two bodies that the loop joint connects; "world" for a frame fixed to the world."""
         tree = self.robot.tree
         bodies = (tree.frame(name).body for name in (self.frame, self.other))
         first, second = ("world" if body < 0 else tree.bodies[body].name for body in bodies)
@@ -96,14 +96,14 @@ class LoopJointView:
         return self.joint.position_bounds
 
     def configuration_from_pose(self, q: ArrayLike) -> np.ndarray:
-        """Compute the joint's own configuration; for an open loop it is the nearest one.
+        """Compute the configuration of the loop joint; if the loop is open, the nearest one.
 
         q (..., nq of the robot) -> (..., nq) [rad, m].
         """
         return np.asarray(self.robot.loop_configuration(q))[..., self.q_slice]
 
     def velocity_from_rate(self, q: ArrayLike, v: ArrayLike) -> np.ndarray:
-        """Compute the joint's own velocity.
+        """Compute the velocity of the loop joint.
 
         q (..., nq of the robot), v (..., nv of the robot) -> (..., nv) [rad/s, m/s].
         """
@@ -159,7 +159,7 @@ def loop_joints(robot: Any) -> list[LoopJointView]:
 
 
 def loop_of(joint: Joint, frame: str, relative_to: str) -> LoopJoint:
-    """Return the constraint by which a joint closes a loop, with empty tuples for default values.
+    """Return the constraint by which a joint closes a loop; default values are empty tuples.
 
     ``frame`` is the joint's frame M, and ``relative_to`` its frame F.
     """

@@ -1,4 +1,4 @@
-"""Methods of `Joint` between the frame F before the joint and the frame M after it."""
+"""Methods of `Joint` between the stator frame F, fixed to the parent link, and the child's rotor frame M."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ class SplitWrench(NamedTuple):
 
 
 class JointMethods:
-    """Methods of `Joint` between the frame F before the joint and the frame M after it, on arrays."""
+    """Methods of `Joint` on arrays, between the stator frame F (parent side) and the rotor frame M (child side)."""
 
     __slots__ = ()
 
@@ -102,7 +102,7 @@ class JointMethods:
     # -- kinematics
 
     def transform(self, q: ArrayLike, *, out: np.ndarray | None = None) -> np.ndarray:
-        """Compute X_FM(q), the pose of M, after the joint, in F, before it: p_F = X_FM p_M.
+        """Compute X_FM(q), the pose of the rotor frame M in the stator frame F: p_F = X_FM p_M.
 
         q (..., nq) -> ``out`` (..., 4, 4) [1, m].
         """

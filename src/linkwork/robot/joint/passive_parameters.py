@@ -32,12 +32,12 @@ DRIVE = ("armature", "gear_ratio", "stiffness", "rest", "static_friction", "fric
 
 
 def read_drive(name: str, type: JointType, friction: np.ndarray, values: dict[str, Any]) -> dict[str, Any]:
-    """Return the armature, gear ratio, stiffness, rest, static friction and friction velocity of a joint.
+    """Read the armature, gear ratio, stiffness, rest, static friction and friction velocity of a joint as arrays.
 
-    They are arrays by name, from numbers or arrays; None, or a missing name, means the default.  A ``rotor_inertia``
-    J behind the gear ratio N gives the armature N² J.
+    Keys are the names of `Joint.of`'s arguments. Values are numbers or arrays; None, or a missing name, means the
+    default. A ``rotor_inertia`` J behind the gear ratio N gives the armature N² J.
 
-    Raises TypeError for an armature beside a rotor inertia.  Raises ValueError, with the joint's name, for negative or
+    Raises TypeError for an armature beside a rotor inertia. Raises ValueError, with the joint's name, for negative or
     non-finite values, a zero gear ratio or friction velocity, static friction below kinetic friction, and an invalid
     rest configuration.
     """
@@ -96,7 +96,7 @@ def rest_values(name: str, type: JointType, configuration: Any) -> np.ndarray:
 
 
 def stored_drive(name: str, type: JointType, friction: np.ndarray, values: dict[str, np.ndarray]) -> Drive:
-    """Return armature, gear ratio, springs and friction in the form that a tree stores: defaults are empty."""
+    """Return armature, gear ratio, springs and friction in the form that a tree stores; defaults are empty tuples."""
     zero = call_joint(name, type, "zero")
     default = {"armature": 0.0, "gear_ratio": 1.0, "stiffness": 0.0, "rest": zero, "static_friction": friction}
     default["friction_velocity"] = FRICTION_VELOCITY
@@ -105,10 +105,7 @@ def stored_drive(name: str, type: JointType, friction: np.ndarray, values: dict[
 
 
 def drive_arrays(body: Body) -> dict[str, Any]:
-    """Return armature, gear ratio, springs and friction of a body's joint as arrays by name.
-
-    Default values are filled in.
-    """
+    """Return armature, gear ratio, springs and friction of a body's joint as arrays by name, with default values."""
     drive, nv = body.drive, body.joint.nv
     result = {
         "armature": Drive.full(drive.armature, nv, 0.0),

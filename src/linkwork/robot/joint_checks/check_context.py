@@ -28,15 +28,15 @@ class Trial:
         self.seed = int(rng.integers(2**32))
 
     def of(self, other: JointType) -> Trial:
-        """Return a check of another joint type with the same coordinates, at the same states."""
+        """Return a check of the joint type ``other``, which has the same coordinates, at the same states."""
         trial = Trial(Joint.of(other, name=self.joint.name), self.samples, np.random.default_rng(0))
         trial.seed = self.seed
         return trial
 
     def states(self, samples: int | None = None) -> list[tuple[list[float], list[float]]]:
-        """Return pairs of a configuration and a velocity; they are the same for each call.
+        """Return pairs of a configuration q and a velocity v; each call returns the same pairs.
 
-        The first configuration is zero.  Configurations where the type's `regularity` is close to zero are excluded.
+        The first configuration is zero. Configurations where the type's `regularity` is close to zero are excluded.
         """
         rng = np.random.default_rng(self.seed)
         drawn = self.joint.random_configuration(rng, size=self.samples if samples is None else samples).tolist()
@@ -55,9 +55,9 @@ class Line(Requirement[Trial]):
 
 @dataclass(frozen=True)
 class Bare(JointType):
-    """Joint type with the transform and the manifold of another one, and with derived methods otherwise.
+    """Reference joint type with the transform and the manifold of another type; all other methods are derived.
 
-    The base class `JointType` derives all other methods from these two, to compare with the other type's own methods.
+    The base class `JointType` derives them from the transform and the manifold, to check the other type's own methods.
     """
 
     joint: JointType
@@ -89,7 +89,7 @@ class Bare(JointType):
 
 
 def flat(columns: Any) -> list[Any]:
-    """Return the six elements of each of several motions or wrenches as one list."""
+    """Return the elements of several 6-vectors (motions or wrenches) as one list."""
     return [x for column in columns for x in column.elements()]
 
 
@@ -99,5 +99,5 @@ def matrix(elements: Sequence[Any], rows: int = 4) -> np.ndarray:
 
 
 def moved(joint: JointType, q: Sequence[float], v: Sequence[float]) -> list[float]:
-    """Return the configuration q ⊕ v with local coordinates v about q, as floats."""
+    """Return the configuration with local coordinates v about q, as floats."""
     return [float(x) for x in joint.integrate(q, list(v))]

@@ -64,9 +64,9 @@ def _sizes(t: Trial) -> list[float]:
 
 
 def _names(t: Trial) -> list[float]:
-    """Raise ValueError for invalid units and names of coordinates, else return no errors.
+    """Return no errors; raise ValueError for invalid units or names of coordinates.
 
-    Units must be known, and names must be distinct strings.  If q̇ = v, the units of v must be the rates of q's units.
+    Units must be known, and names must be distinct strings. If q̇ = v, the units of v must be the rates of q's units.
     """
     j = t.type
     for name, units, known in (("q_units", j.q_units, _UNITS), ("v_units", j.v_units, _UNITS.values())):
@@ -125,9 +125,9 @@ def _columns(joint: JointType, q: Sequence[float]) -> np.ndarray:
 
 
 def _regularity(t: Trial) -> list[float]:
-    """Raise ValueError for a wrong regularity, else return no errors.
+    """Return no errors; raise ValueError for a wrong `regularity`.
 
-    It must be in [0, 1], and near 0 exactly where motions or rates are dependent.
+    It must be in [0, 1], and near 0 exactly where columns of the motion subspace, or rates q̇, are linearly dependent.
     """
     states = [q for q, _ in t.states(10 * t.samples)]
     for q in states:
@@ -145,7 +145,7 @@ def _regularity(t: Trial) -> list[float]:
 
 
 def _independence(joint: JointType, q: Sequence[float]) -> float:
-    """Return the independence of the columns of S and of J, with q̇ = J v: 1 if orthogonal, 0 if dependent.
+    """Return a measure of linear independence of the columns of S, and of J with q̇ = J v: 1 orthogonal, 0 dependent.
 
     It is the smallest singular value of both matrices, after columns are scaled to length 1.
     """
@@ -162,7 +162,7 @@ def _independence(joint: JointType, q: Sequence[float]) -> float:
 
 
 def _least_regular(joint: JointType, q: list[float]) -> list[float]:
-    """Return a configuration near a singularity: a random search from q minimises the type's ``regularity``.
+    """Return a configuration near a singularity, found by a random search from q that minimises `regularity`.
 
     The search adapts its step size.
     """
@@ -200,9 +200,9 @@ def _rotations(t: Trial) -> list[float]:
 
 
 def _reduced_inertia(t: Trial) -> list[float]:
-    """Return the errors of the inertia that ``reduced_inertia`` removes.
+    """Return the errors of the inertia that the type's ``reduced_inertia`` subtracts.
 
-    It must resist no motion of the joint, and be constant in the frame F.
+    This inertia must not resist a motion of the joint, and must be constant in the frame F.
     """
     rng, errors = np.random.default_rng(9), []
     for _ in range(2):
@@ -239,7 +239,7 @@ def _reversed(t: Trial) -> list[float]:
 
 
 def _manifold(joint: JointType, q: Sequence[Any], v: Sequence[Any]) -> list[Any]:
-    """Return the values of all functions of the configuration manifold, which the reversed joint shares."""
+    """Return the values of all functions of the configuration manifold, which are the same for the reversed joint."""
     moved, rate = joint.integrate(q, v), joint.q_dot(q, v)
     near = [x * (1.0 + 1e-4) for x in q]
     maps = [*moved, *rate, *joint.velocity_from_rate(q, rate), *joint.difference(q, moved), *joint.normalize(q)]

@@ -26,9 +26,9 @@ __all__ = ["MOTION", "REACHED", "reaches"]
 
 
 def _zero(t: Trial) -> list[float]:
-    """Return the error of X(zero) = identity; no error if X is not the identity at any configuration near zero.
+    """Return the error of X(zero) = identity; none if X is not the identity at any configuration near zero.
 
-    Raises ValueError if X(zero) is not the identity, but X(q) is at a configuration q near zero.
+    Raises ValueError if X(zero) is not the identity, but X(q) is the identity at a configuration q near zero.
     """
     error, q = _from_identity(t.type, t.type.zero()), [float(x) for x in t.type.zero()]
     if error <= TOLERANCE:
@@ -59,7 +59,7 @@ def _rigid(t: Trial) -> list[float]:
 
 
 def _subspace(t: Trial) -> list[float]:
-    """Return the differences between the columns of S and X⁻¹Ẋ for unit velocities.
+    """Return the differences between the columns of the motion subspace S and X⁻¹Ẋ for unit velocities.
 
     Ẋ is a central difference of the transform along the manifold.
     """
@@ -139,7 +139,7 @@ def _steps(t: Trial) -> list[float]:
 
 
 def _rate_of(map_name: str, t: Trial) -> list[float]:
-    """Return errors of the rate of ``difference`` or ``deflection`` from a constant configuration."""
+    """Return the errors of the time derivative of ``difference`` or ``deflection`` from a constant configuration."""
     errors, pairs = [], t.states()
     differs, its_rate = (getattr(t.type, name) for name in (map_name, f"{map_name}_rate"))
     for (q, v), (q0, _) in zip(pairs, [*pairs[1:], pairs[0]], strict=True):
@@ -189,9 +189,9 @@ def _jacobians(t: Trial) -> list[float]:
 
 
 def _normal(t: Trial) -> list[float]:
-    """Return the errors of normalize.
+    """Return the errors of ``normalize``, which must not change valid configurations, and project invalid ones.
 
-    It must be the identity on the manifold, and project onto it from nearby.
+    Valid configurations are on the manifold; the projection is checked near it.
     """
     errors = []
     for q, e in zip((q for q, _ in t.states()), _noise(t), strict=False):
@@ -203,7 +203,7 @@ def _normal(t: Trial) -> list[float]:
 
 
 def _distance(t: Trial) -> list[float]:
-    """Return the errors of distance on the manifold, where it must be 0.
+    """Return the values of ``distance`` on the manifold, which must be 0.
 
     Raises ValueError if it is not within a factor of 3 of the change by ``normalize`` near the manifold.
     """
@@ -247,7 +247,7 @@ def _checked(t: Trial) -> list[float]:
 
 
 def _random(t: Trial) -> list[float]:
-    """Return the distances of random configurations from the manifold.
+    """Return the distances of the type's random configurations from the manifold.
 
     They are drawn within the joint's limits, and with limits of ±0.5 on unbounded angles and lengths. Raises
     ValueError for a wrong shape, configurations outside the limits, and draws that are not reproducible.
@@ -309,7 +309,10 @@ MOTION = (
 
 
 def reaches(joint: JointType) -> bool:
-    """Return True if a joint type itself computes configurations from poses, not the base class's slow search."""
+    """Return True if a joint type itself computes configurations from poses.
+
+    Otherwise the base class finds them by a slow search.
+    """
     return not (
         type(joint).configuration_from_pose is JointType.configuration_from_pose
         and type(joint).pose_residual is JointType.pose_residual
@@ -324,10 +327,10 @@ def _configuration(t: Trial) -> list[float]:
 
 
 def _velocity(t: Trial) -> list[float]:
-    """Return the errors of velocities that ``velocity_from_twist`` computes.
+    """Return the errors of the velocities that ``velocity_from_twist`` computes from twists.
 
-    Velocities must be exact for twists of the joint.  For any other twist V, the residual S v − V must be orthogonal
-    to S.
+    Velocities must be exact for twists of the joint. For any other twist V, the residual S v − V must be orthogonal to
+    S.
     """
     rng, errors = np.random.default_rng(13), []
     for q, v in t.states():
@@ -344,7 +347,7 @@ def _residual(t: Trial) -> list[float]:
     """Return the errors of ``pose_residual`` and its rate at poses that the joint can reach.
 
     Constraint wrenches must do no work on the residual there, and the rate of this work must equal its power on the
-    pose's twist. Raises ValueError if they do none either at half a revolution from a pose.
+    pose's twist. Raises ValueError if they do no work at half a revolution from a pose either.
     """
     if not reaches(t.type):
         return []
@@ -369,7 +372,7 @@ def _residual(t: Trial) -> list[float]:
 
 
 def _moving(X: Pose, V: Motion) -> tuple[Pose, int]:
-    """Return a pose as dual numbers that moves with a twist in the pose's own coordinates, and their level."""
+    """Return a pose as dual numbers that moves with a twist in its own coordinates, and their level."""
     R, w = X.rotation.T, V.angular
     rows = [w.cross(row) * -1.0 for row in (R.T.x, R.T.y, R.T.z)]  # of Ṙ = R [ω×]
     rates = [*rows[0], 0.0, *rows[1], 0.0, *rows[2], 0.0]

@@ -57,7 +57,7 @@ _NOTE_COLUMNS = 110  # characters of a line of a note in a plot
 
 @dataclass(frozen=True)
 class _Panel:
-    """Curves over time, of the quantity ``name``: lines by name, with limits, and columns of a reference."""
+    """Curves of the quantity ``name`` over time: lines by name, their limits, and the columns of a reference motion."""
 
     name: str
     label: str
@@ -67,7 +67,10 @@ class _Panel:
     limits: tuple[Any, Any] = (None, None)
 
     def of_joints(self, joints: Sequence[str]) -> _Panel | None:
-        """Return the panel with the lines of some joints; the whole panel if it has no lines of joints."""
+        """Return the panel with the lines of ``joints`` only; unchanged if its lines are not of joints.
+
+        None if no line remains.
+        """
         owners = {name: name.partition(".")[0] for name in self.lines}
         selected = [k for k, name in enumerate(self.lines) if name in joints or owners[name] in joints]
         if self.order is None and self.name != "tau":
@@ -142,7 +145,7 @@ def _panels(result: Any, environment: tuple[int, ...]) -> list[_Panel]:
 def _chosen(
     panels: list[_Panel], robot: Any, names: str | Sequence[str] | None, joints: str | Sequence[str] | None
 ) -> list[_Panel]:
-    """Return the panels of some names, in the order of these, with the lines of some joints.
+    """Return the panels called ``names`` in that order, with only the lines of ``joints``.
 
     Raises UnknownNameError.
     """
@@ -165,7 +168,10 @@ def _chosen(
 
 
 def _targets(robot: Any, t: np.ndarray, reference: Any) -> Any:
-    """Return q and v of a reference at times t, at rest outside of its own.  Raises TypeError and ValueError."""
+    """Return q and v of a reference trajectory at times t; before its start and after its end it rests.
+
+    Raises TypeError and ValueError.
+    """
     from linkwork.motion import Trajectory
 
     if not isinstance(reference, Trajectory):
@@ -205,7 +211,7 @@ def moving_picture(result: Any, environment: tuple[int, ...], speed: float, rate
 
 
 def _records(result: Any, environment: tuple[int, ...], count: int) -> np.ndarray:
-    """Return the indices of ``count`` records at equal time intervals, up to where the environment stopped."""
+    """Return the indices of ``count`` records at nearly equal time intervals, until the environment stops."""
     stopped = float(result.stopped_at[environment])
     end = result.t[-1] if np.isnan(stopped) else stopped
     times = np.linspace(result.t[0], end, max(int(count), 1))
@@ -244,9 +250,10 @@ def animation(
     frames: Any = None,
     path: np.ndarray | None = None,
 ) -> Any:
-    """Return matplotlib's animation of a robot in configurations q (n, nq) at times (n,) [s], ``rate`` a second.
+    """Return matplotlib's animation of a robot in configurations q (n, nq) at times (n,) [s].
 
-    ``frames`` are names of frames whose paths are drawn, through the configurations ``path`` (k, nq), by default q.
+    ``rate`` is the number of pictures a second. ``frames`` are names of frames whose paths are drawn through the
+    configurations ``path`` (k, nq), by default q.
     """
     pyplot()
     names = () if frames is None else frames_to_draw(robot, frames)
@@ -282,7 +289,7 @@ def _animation_class() -> Any:
     base: Any = FuncAnimation  # whose private methods are not typed
 
     class Animation(base):  # type: ignore[misc]
-        """Frames with one layout: matplotlib would draw each saved frame three times, and arrange it twice."""
+        """Animation that arranges the figure once; matplotlib would draw each saved frame three times."""
 
         _is_saved = False
 
@@ -343,7 +350,7 @@ def plot_plan(result: Any, frame: str | None, axes: Any, shapes: int) -> Any:
 
 
 def _frame_positions(plan: Any, frame: str, q0: np.ndarray, q1: np.ndarray) -> np.ndarray:
-    """Return positions (edges, samples, 3) of a frame's origin along straight motions of a continuous path."""
+    """Return positions (edges, samples, 3) of a frame's origin along the straight motions from q0 to q1."""
     t = np.linspace(0.0, 1.0, _SAMPLES)[:, None]
     phi = plan._space.along(q0, q1)
     q = plan.robot.integrate(q0[:, None], t * phi[:, None])  # straight, without projection onto path constraints

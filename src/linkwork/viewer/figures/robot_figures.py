@@ -55,7 +55,7 @@ _MOST_NAMES = 5  # mesh files in a note
 
 
 def frames_to_draw(robot: Any, frame: str | Sequence[str] | None) -> tuple[str, ...]:
-    """Return the names of the frames to draw, from one or several names; by default the robot's last one that moves.
+    """Return the names of the frames to draw: those in ``frame``, by default the last moving link of the robot.
 
     Raises UnknownNameError.
     """
@@ -78,8 +78,8 @@ def plot_paths(
 ) -> Any:
     """Plot the paths of frames' origins, obstacles, and the robot along the paths; return the axes.
 
-    ``paths`` are arrays (n, nq) of configurations.  The robot is drawn at the end, where a dot marks the origins, and
-    ``shapes`` − 1 times paler before.
+    ``paths`` are arrays (n, nq) of configurations. The robot is drawn in ``shapes`` configurations along each path, in
+    paler colours before the end. A dot marks the origins at the end.
     """
     if robot is None:
         raise ValueError("plot_path: expected a trajectory of a robot; plain coordinates have no frames")
@@ -108,9 +108,9 @@ def draw_robots_along(axes: Any, robot: Any, q: np.ndarray) -> None:
 
 
 def _spread(robot: Any, q: np.ndarray, count: int) -> np.ndarray:
-    """Return ``count`` of the configurations q (n, nq), evenly spread up to the last.
+    """Return ``count`` of the configurations q (n, nq), evenly spread, with the last.
 
-    The first is the start, unless the robot is at the end where it was at the start.
+    The first is q[0], unless the robot is at the same place at the start and at the end.
     """
     if not count:
         return q[:0]
@@ -122,7 +122,10 @@ def _spread(robot: Any, q: np.ndarray, count: int) -> np.ndarray:
 
 
 def new_picture(robot: Any, scene: Scene | None = None) -> Any:
-    """Return new axes in space, seen along the normal of the plane in which the robot moves, if there is one."""
+    """Return new 3D axes for a robot.
+
+    If it moves in a plane, they are seen along the plane's normal.
+    """
     axes = space_axes()
     if scene is None:
         view_in_plane(axes, robot)
@@ -130,7 +133,7 @@ def new_picture(robot: Any, scene: Scene | None = None) -> Any:
 
 
 def view_in_plane(axes: Any, robot: Any) -> None:
-    """Turn axes in space to the view along the normal of the plane in which a robot moves, if there is one."""
+    """Turn 3D axes so that a robot that moves in a plane is seen along the plane's normal."""
     q = start_configuration(robot)
     normal = plane_normal(robot, np.asarray(robot.forward_kinematics(q)))
     angles = None if normal is None else view_along(normal)
@@ -142,7 +145,7 @@ def view_in_plane(axes: Any, robot: Any) -> None:
 
 
 def draw_paths(axes: Any, robot: Any, paths: Sequence[np.ndarray], frame: str, **style: Any) -> list[Any]:
-    """Draw the paths of a frame's origin, above the surfaces, and return the lines."""
+    """Draw the paths of a frame's origin in front of all surfaces, and return the lines."""
     lines = []
     for path in paths:
         if len(path):
@@ -152,9 +155,9 @@ def draw_paths(axes: Any, robot: Any, paths: Sequence[np.ndarray], frame: str, *
 
 
 def draw_surroundings(axes: Any, scene: Scene | None, *, is_new: bool) -> None:
-    """Draw all obstacles of a scene around robots that are drawn already.
+    """Draw all obstacles of a scene in axes that already show the robots.
 
-    If the axes are new, they are seen from a side where obstacles do not hide the robots.  Obstacles that hide them
+    If the axes are new, they are seen from a side where obstacles do not hide the robots. Obstacles that hide them
     from all sides are transparent.
     """
     if scene is None:
@@ -222,12 +225,13 @@ def draw_robot(
     drawn: set[bytes] | None = None,
     noted: list[str] | None = None,
 ) -> None:
-    """Draw the shapes in a configuration; mesh files are searched in the folders ``meshes``, too.
+    """Draw the shapes of a robot in configuration q; ``meshes`` are additional folders with mesh files.
 
-    Triangles among those ``drawn`` already, such as those of the base, are left out, and the others added to them.
+    Triangles in the set ``drawn``, such as those of the base, are left out; newly drawn triangles are added to the
+    set.
 
-    If there are no shapes, or some cannot be drawn, the robot's skeleton is drawn in addition, and a note names what is
-    not drawn; with a list ``noted``, notes are added to it instead.
+    If there are no shapes, or some cannot be drawn, the robot's skeleton is drawn in addition, and a note names what
+    is not drawn; with a list ``noted``, notes are added to it instead.
     """
     X = np.asarray(robot.forward_kinematics(q))
     surfaces, missing, notes = shaded_surfaces.body_triangles(robot, X, meshes)
@@ -327,23 +331,23 @@ class PlottingMethods(RobotBase):
         color: Any = None,
         alpha: float = 1.0,
     ) -> Any:
-        """Draw the robot in a configuration with matplotlib, and return the 3D axes [m].
+        """Draw the robot in one or several configurations with matplotlib, and return the 3D axes [m].
 
         ``q`` (nq,), or (..., nq) for several configurations in one plot, is the neutral configuration by default. The
-        default is within the limits if neutral is not.  The shapes are drawn as by `Robot.show`, with fewer triangles,
-        in one ``color``.  By default it is blue, but links of skeletons and of robots that move in a plane have colours
-        of their own.  Mesh files (the `mesh` extra) are searched as `linkwork.load` does, and in the folders
-        ``meshes``.  If some are missing, or there are no shapes, the robot's skeleton is drawn, and a note names the
-        files.  ``frames`` are drawn as axes, x red, y green, z blue, with their names, and a ``scene`` as its
-        obstacles.  ``alpha`` below 1 makes the colours paler.
+        default is within the limits if neutral is not. The shapes are drawn as by `Robot.show`, with fewer triangles,
+        in one ``color``. By default it is blue, but links of skeletons and of robots that move in a plane have colours
+        of their own. Mesh files (the `mesh` extra) are searched as `linkwork.load` does, and in the folders
+        ``meshes``. If some are missing, or there are no shapes, the robot's skeleton is drawn, and a note names the
+        files. ``frames`` are drawn as axes, x red, y green, z blue, with their names, and a ``scene`` as its
+        obstacles. ``alpha`` below 1 makes the colours paler.
 
         >>> import linkwork as lw
         >>> arm = lw.load("arm7")
         >>> axes = arm.plot({"elbow": -1.2}, frames="hand")         # doctest: +SKIP
         >>> axes.figure.savefig("arm7.png")                         # doctest: +SKIP
 
-        Raises ValueError for an invalid configuration and a folder that does not exist, UnknownNameError for an unknown
-        frame, and ImportError without matplotlib.
+        Raises ValueError for an invalid configuration and a folder that does not exist, UnknownNameError for an
+        unknown frame, and ImportError without matplotlib.
         """
         return plot_robot(self, q, scene=scene, frames=frames, meshes=meshes, axes=axes, color=color, alpha=alpha)
 

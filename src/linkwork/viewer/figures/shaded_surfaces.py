@@ -64,13 +64,13 @@ class BodyTriangles(NamedTuple):
 def body_triangles(
     robot: Any, poses: np.ndarray, meshes: Folders | None
 ) -> tuple[list[BodyTriangles], dict[str, str], list[str]]:
-    """Return triangles on bodies, reasons by mesh file not read, and notes.
+    """Return triangles on the bodies of a robot, the reason for each mesh file that was not read, and notes.
 
-    Rods between two bodies are on the world, where they are for these poses. The shapes are as in `Robot.show` with
+    Rods between two bodies have positions in the world, computed for ``poses``. The shapes are as in `Robot.show` with
     bodies at ``poses`` (nb, 4, 4): the visual ones, the collision shapes of a robot without visual ones, or the
-    skeleton. Large meshes are decimated, so that the robot has about `_MAX_TRIANGLES_OF_ROBOT`.  Mesh files are
-    searched in the folders ``meshes``, too.  The notes are about what the robot's file shows and the robot does not
-    have.
+    skeleton. Large meshes are decimated, so that the robot has about `_MAX_TRIANGLES_OF_ROBOT`. Mesh files are
+    searched in the folders ``meshes``, too. The notes name displayed content of the robot's file that linkwork does
+    not read.
     """
     surfaces = SurfaceSet()
     folders = None if meshes is None else read_folders("plot: meshes", meshes)
@@ -93,7 +93,10 @@ def body_triangles(
 
 @lru_cache(maxsize=256)
 def _drawn_triangles(surface: Surface, limit: int) -> np.ndarray:
-    """Return at most about ``limit`` triangles (n, 3, 3) of a surface; of an open one, in both orientations."""
+    """Return at most about ``limit`` triangles (n, 3, 3) of a surface.
+
+    Triangles of an open surface are returned twice, in both orientations.
+    """
     points = np.asarray(surface.vertices, dtype=float)
     points, index = np.unique(points, axis=0, return_inverse=True)
     triangles = index.reshape(-1)[np.asarray(surface.triangles, dtype=np.intp)]
@@ -105,7 +108,7 @@ def _drawn_triangles(surface: Surface, limit: int) -> np.ndarray:
 
 
 def _is_closed(triangles: np.ndarray, corners: np.ndarray) -> bool:
-    """Return True if each edge belongs to another triangle in the opposite direction, and normals point outward."""
+    """Return True if a triangle mesh is closed (each edge has a second triangle), with normals that point outward."""
     edges = np.stack([triangles, np.roll(triangles, -1, axis=1)], axis=-1).reshape(-1, 2)
     forward, back = (np.unique(directed, axis=0, return_counts=True) for directed in (edges, edges[:, ::-1]))
     if any(not np.array_equal(a, b) for a, b in zip(forward, back, strict=True)):
@@ -117,11 +120,12 @@ def _is_closed(triangles: np.ndarray, corners: np.ndarray) -> bool:
 def draw_triangles(
     axes: Any, corners: np.ndarray, color: Any, alpha: float, *, behind: float | np.ndarray = 0.0, is_veil: bool = False
 ) -> None:
-    """Draw triangles (n, 3, 3) [m] in shades of a colour, or of a colour (n, 3) for each.
+    """Draw triangles (n, 3, 3) [m], shaded in a colour, or in a colour (n, 3) for each triangle.
 
-    With ``alpha`` below 1 the colours are paler.  All triangles of the axes are one collection, which matplotlib sorts
-    by depth.  They are opaque: edges of transparent triangles would be visible.  With ``behind``, a number or (n,),
-    they are sorted as if they were farther away.  A veil is transparent, in a second collection before the first.
+    With ``alpha`` below 1 the colours are paler. All triangles of the axes are one collection, which matplotlib sorts
+    by depth. They are opaque: edges of transparent triangles would be visible. With ``behind``, a number or (n,), they
+    are sorted as if they were farther away. With ``is_veil`` the triangles are transparent, in a second collection
+    that is drawn in front of the first.
     """
     if not len(corners):
         return
@@ -142,7 +146,7 @@ def draw_triangles(
 
 
 def _surfaces(axes: Any, is_veil: bool) -> Any:
-    """Return the collection of all triangles of the axes, or of their veils; None without one."""
+    """Return the collection of all triangles of the axes, or of all transparent triangles; None if there is none."""
     known = (collection for collection in axes.collections if isinstance(collection, _surfaces_class()))
     return next((surfaces for surfaces in known if surfaces.is_veil == is_veil), None)
 
@@ -157,12 +161,12 @@ def rgb(color: Any) -> tuple[float, ...]:
 
 
 def rests_below(corners: np.ndarray) -> np.ndarray:
-    """Return (n,) shifts of triangles: horizontal faces are sorted behind what stands on them."""
+    """Return shifts in depth (n,) of triangles: horizontal faces are sorted behind objects that stand on them."""
     return np.where(_unit_normals(corners)[:, 2] > 1.0 - _LEVEL, _UNDER, 0.0)
 
 
 def drawn_points(axes: Any) -> np.ndarray:
-    """Return the middles (n, 3) of the triangles that are drawn in axes [m]."""
+    """Return the centroids (n, 3) of the triangles that are drawn in the axes [m]."""
     surfaces = _surfaces(axes, False)
     return np.empty((0, 3)) if surfaces is None else np.asarray(surfaces.corners.mean(axis=1))
 
@@ -173,7 +177,7 @@ def _surfaces_class() -> Any:
     from mpl_toolkits.mplot3d.art3d import Poly3DCollection
 
     class Surfaces(Poly3DCollection):  # type: ignore[misc]
-        """Triangles with their colours; `extend` adds triangles."""
+        """Collection of coloured triangles; `extend` adds triangles."""
 
         def __init__(self, is_veil: bool) -> None:
             zorder, self._opacity = (0.7, VEIL) if is_veil else (0.5, 1.0)
@@ -194,7 +198,7 @@ def _surfaces_class() -> Any:
             self._fine = divided, self.colors[index], _unit_normals(divided), shift * self._behind[index]
 
         def do_3d_projection(self) -> Any:
-            """Omit the faces that are turned away from the viewer, and project the others."""
+            """Project the triangles to the picture, without those that face away from the viewer."""
             corners, colors, normals, shifts = self._fine
             azimuth, elevation = np.deg2rad([self.axes.azim, self.axes.elev])
             level = np.cos(elevation)
@@ -208,7 +212,7 @@ def _surfaces_class() -> Any:
 
 
 def _unit_normals(corners: np.ndarray) -> np.ndarray:
-    """Return the outward unit normals (n, 3) of triangles; 0 for those without area."""
+    """Return the outward unit normals (n, 3) of triangles; zero for triangles without area."""
     normals = np.cross(corners[:, 1] - corners[:, 0], corners[:, 2] - corners[:, 0])
     lengths = np.linalg.norm(normals, axis=1, keepdims=True)
     result: np.ndarray = normals / np.where(lengths > 0.0, lengths, 1.0)
@@ -216,9 +220,9 @@ def _unit_normals(corners: np.ndarray) -> np.ndarray:
 
 
 def _divided(corners: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Return triangles without long edges, and for each the index of the triangle that it is a part of.
+    """Divide triangles with long edges; return the triangles, and for each the index of its original triangle.
 
-    The depth of a large triangle is not the depth of its middle, by which matplotlib sorts.
+    Matplotlib sorts triangles by the depth of their centroids, which is wrong for large triangles.
     """
     index = np.arange(len(corners))
     longest = _MAX_EDGE * float((corners.max(axis=(0, 1)) - corners.min(axis=(0, 1))).max())

@@ -36,7 +36,7 @@ class _Node:
 
     @property
     def width(self) -> float:
-        """Width of the box and of the joint's label, which is right of the line [in]."""
+        """Width of the box, including the joint's label to the right of the line [in]."""
         lines = self.joint.split("\n")
         return max(_LETTER * len(self.name) + 0.2, 2.0 * 0.8 * _LETTER * max(map(len, lines), default=0)) + _GAP
 
@@ -103,7 +103,7 @@ def _nodes(robot: Any) -> list[_Node]:
 
 
 def _arrange(nodes: Sequence[_Node]) -> float:
-    """Set the horizontal positions [in] of all nodes: parents above the middle of their children; return the width.
+    """Set the horizontal positions [in] of all nodes, parents above the middle of their children; return the width.
 
     Subtrees are placed as far left as their nodes at each level permit.
     """
@@ -156,7 +156,7 @@ def _draw_joint(axes: Any, parent: _Node, child: _Node, color: Any) -> None:
 
 
 def _arcs(tree: Tree, index: dict[str, int]) -> list[tuple[str, int, int]]:
-    """Return the constraints between two links: the name and both nodes."""
+    """Return the constraints between two links as (name, index of the first link's node, index of the second's)."""
     result = []
     for constraint in tree.constraints:
         ends = [index.get(_link_of(tree, name), 0) for name in constraint.references.frames]

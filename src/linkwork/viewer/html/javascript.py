@@ -1,4 +1,4 @@
-"""Functions over any scalar as JavaScript: they are traced on symbols, and each instruction becomes a line."""
+"""Translation of generic Python functions to JavaScript: tracing on symbols gives a line for each instruction."""
 
 from __future__ import annotations
 
@@ -61,14 +61,14 @@ const fmax = (x, y) => (Number.isNaN(x) ? y : Number.isNaN(y) ? x : Math.max(x, 
 
 
 class UntranslatedError(ValueError):
-    """The function has an operation without JavaScript, such as a loop."""
+    """The traced function has an operation that cannot be translated to JavaScript, such as a loop."""
 
 
 def javascript_function(function: Callable[[Sequence[Any]], Sequence[Any]], size: int) -> str:
     """Return the JavaScript of a function of one array of ``size`` numbers.
 
-    ``function`` is generic over the scalar type and returns a sequence of scalars; the result is the text of an
-    expression, ``(q) => {...}``, whose value returns an array.  Raises UntranslatedError.
+    ``function`` is generic over the scalar type and returns a sequence of scalars; the result is the text of a
+    JavaScript function ``(q) => {...}`` that returns an array. Raises UntranslatedError.
     """
     traced, results = instructions(function, size)
     values: list[str] = []

@@ -91,7 +91,7 @@ def page_text(document: SceneDocument, *, caller: str = "page_text") -> str:
 
 
 def _printable(value: Any) -> Any:
-    """Return a value of the scene with the unprintable characters of its texts, such as names, as backslash escapes."""
+    """Return ``value``, with unprintable characters of its strings as backslash escapes."""
     if isinstance(value, str):
         return escaped(value)
     if isinstance(value, dict):
@@ -100,7 +100,7 @@ def _printable(value: Any) -> Any:
 
 
 def _json(scene: object) -> str:
-    """Return JSON that no parser of HTML takes for markup: text of a document ends neither a script nor a comment."""
+    """Return ``scene`` as JSON that is safe inside of HTML: strings cannot end a script or a comment."""
     text = json.dumps(_printable(scene), ensure_ascii=False, allow_nan=False, separators=(",", ":"))
     for character in "<>&\u2028\u2029":
         text = text.replace(character, f"\\u{ord(character):04x}")

@@ -1,4 +1,4 @@
-"""A scene document as data for the page: JSON, and one block of bytes with all arrays.
+"""Conversion of a scene document to data for the HTML page: JSON, and one block of bytes with all arrays.
 
 A robot has bodies, frames, joints with sliders, and JavaScript of the equations of its joints.
 """
@@ -56,7 +56,7 @@ class Arrays:
 
 
 def scene_data(document: SceneDocument, arrays: Arrays, functions: Functions) -> dict[str, Any]:
-    """Return the document as data for JSON; its arrays and the functions of its robots are added to the last two."""
+    """Return the document as JSON data; ``arrays`` gets its arrays, and ``functions`` those of its robots' joints."""
     notes = list(document.notes)
     document, perspective = clear_document(document)
     return {
@@ -106,7 +106,7 @@ def scene_data(document: SceneDocument, arrays: Arrays, functions: Functions) ->
 
 
 def _rows(pose: Any) -> np.ndarray:
-    """Return poses (..., 4, 4) without their last rows, as the page stores them: (..., 3, 4)."""
+    """Return the upper three rows (..., 3, 4) of poses (..., 4, 4), as the page stores them."""
     return np.asarray(pose, dtype=float)[..., :3, :]
 
 
@@ -115,7 +115,10 @@ def _color(color: Any) -> list[float]:
 
 
 def _moving(arrays: Arrays, name: str, code: str, array: Any, dimensions: int) -> dict[str, Any]:
-    """Return the location of an array that may have a first axis for time; a constant array is stored once."""
+    """Store an array that may have a first axis for time; return its location and whether it changes with time.
+
+    ``dimensions`` is the number of axes without time. A constant array is stored for one time.
+    """
     values = np.asarray(array)
     moving = values.ndim > dimensions and len(values) > 1 and bool((values != values[:1]).any())
     if values.ndim > dimensions and not moving:
@@ -124,9 +127,11 @@ def _moving(arrays: Arrays, name: str, code: str, array: Any, dimensions: int) -
 
 
 def _actor(actor: Actor, arrays: Arrays, functions: Functions, notes: list[str]) -> dict[str, Any]:
-    """Return an actor.  The configurations of a robot are stored; poses are stored where the page cannot compute them.
+    """Return a robot of the document as JSON data.
 
-    Rows of time that do not differ are stored once.
+    Its configurations are stored, or poses where the page cannot compute them.
+
+    Data that do not change with time are stored once.
     """
     instances, bodies = actor.poses.shape[1:3]
     robot = None
@@ -249,7 +254,7 @@ def _differences(values: np.ndarray) -> np.ndarray:
 
 
 def _merged(points: np.ndarray, triangles: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Return the distinct rows, in the order of their first occurrence, and the triangles of them."""
+    """Return the distinct rows of ``points`` in the order of first occurrence, and the triangles with their indices."""
     _, first, inverse = np.unique(points, axis=0, return_index=True, return_inverse=True)
     order = np.argsort(first)
     rank = np.empty_like(order)
@@ -267,7 +272,7 @@ class Functions:
         self._indices: dict[str, int] = {}
 
     def add(self, text: str) -> int:
-        """Return the index of a function in the page."""
+        """Return the index of a JavaScript function in the page; it is added if it is new."""
         return self._indices.setdefault(text, len(self._indices))
 
     @property
@@ -310,7 +315,10 @@ def _of_joint(body: Body, function: Callable[[Sequence[Any]], Sequence[Any]], si
 
 
 def _joint(tree: Tree, i: int, body: Body, functions: Functions, shown: np.ndarray) -> dict[str, Any]:
-    """Return a joint with its sliders; a joint that sliders move along v has its functions and its origin, too."""
+    """Return a joint of the robot as JSON data, with its sliders.
+
+    A joint whose sliders move it along v also has JavaScript functions for that, and the configuration to start from.
+    """
     joint, q, v = body.joint, tree.q_slices[i], tree.v_slices[i]
     result = {"name": body.joint_name, "q": q.start, "nq": joint.nq, "v": v.start, "nv": joint.nv}
     result["sliders"] = [_slider(slider) for slider in joint_sliders(body, shown[q].tolist())]
@@ -328,7 +336,7 @@ def _slider(slider: Slider) -> dict[str, Any]:
 
 
 def _closure(robot: Any, functions: Functions) -> dict[str, Any]:
-    """Return the data that close loops while a slider moves, and sentences on joints and loops for the panel.
+    """Return data with which the page closes loops while a slider moves, and notes on joints and loops.
 
     The data has the errors of the holonomic constraints and the motion along v as functions, and a weight for each
     velocity: joints with an actuator move less than others.

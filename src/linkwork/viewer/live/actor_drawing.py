@@ -23,12 +23,12 @@ _Placements = tuple[np.ndarray, np.ndarray, np.ndarray | None]  # quaternions (n
 
 
 def node_name(name: str) -> str:
-    """Return a name of a file as part of a node's name, in which a slash would begin a child."""
+    """Return ``name`` as part of the name of a node in viser, without slashes, which would begin a child node."""
     return escaped(name).replace("/", "∕").strip() or "_"
 
 
 def rgb(color: Color) -> tuple[int, int, int]:
-    """Return red, green and blue in [0, 255]."""
+    """Return a colour as red, green and blue, integers from 0 to 255."""
     red, green, blue = (round(255 * min(max(float(x), 0.0), 1.0)) for x in color[:3])
     return red, green, blue
 
@@ -36,7 +36,10 @@ def rgb(color: Color) -> tuple[int, int, int]:
 def add_surface(
     scene: Any, name: str, surface: Surface, color: Color, wxyz: np.ndarray, position: np.ndarray, scale: Any = 1.0
 ) -> Any:
-    """Add a surface at a pose of its parent node, stretched by ``scale`` along its axes, and return its handle."""
+    """Add a surface to a viser scene at a pose relative to its parent node; return its handle.
+
+    ``scale`` stretches it along its axes.
+    """
     pose = {"wxyz": wxyz, "position": position}
     if _has_own_colors(surface):
         return scene.add_glb(name, surface_glb(surface, color), **pose)
@@ -56,7 +59,7 @@ def add_surface(
 def add_surfaces(
     scene: Any, name: str, surface: Surface, colors: np.ndarray, opacity: float, placements: _Placements
 ) -> Any:
-    """Add a surface at many poses at once (instances), and return the handle of all.
+    """Add n copies of a surface at n poses as one node of viser, and return its handle.
 
     ``colors`` (n, 3) uint8 are the colours of the instances.
     """
@@ -79,12 +82,12 @@ def add_surfaces(
 
 
 def _has_own_colors(surface: Surface) -> bool:
-    """Return True for a surface with colours by vertex or a texture, which needs a glTF file."""
+    """Return True for a surface with vertex colours or a texture, which viser shows only from a glTF file."""
     return len(surface.triangles) > 0 and (surface.colors is not None or surface.texture is not None)
 
 
 class ActorDrawing:
-    """Nodes of a robot, or of several of the same kind."""
+    """Viser nodes of a robot, or of several instances of it."""
 
     def __init__(self) -> None:
         self.by_layer: defaultdict[str, list[Any]] = defaultdict(list)
@@ -98,7 +101,7 @@ class ActorDrawing:
         """Move newly visible objects to the poses of the last `move`."""
 
     def mark(self, bodies: Collection[int]) -> None:
-        """Colour exactly the links of bodies with joints at their limits."""
+        """Colour the links on ``bodies``, whose joints are at their limits, and no others."""
 
 
 class RobotDrawing(ActorDrawing):
@@ -159,7 +162,7 @@ class RobotDrawing(ActorDrawing):
         self._last = poses[0].copy()
 
     def _placed(self, rod: Part, poses: np.ndarray) -> tuple[np.ndarray, np.ndarray, tuple[float, float, float]]:
-        """Return quaternion, position [m] and scales of a rod for poses (nbodies, 4, 4)."""
+        """Return quaternion (4,), position (3,) [m] and scales of a rod, for poses (nbodies, 4, 4) of the bodies."""
         X, scales = rigid_and_scales(part_poses(rod, np.concatenate([poses, self._world[None]])))
         x, y, z = scales.tolist()
         return quaternions(X[:3, :3]), X[:3, 3], (x, y, z)
@@ -213,9 +216,9 @@ class InstanceDrawing(ActorDrawing):
                     handle.batched_scales = scales
 
     def _placed(self, poses: np.ndarray, members: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray | None]:
-        """Return quaternions (k, 4), positions (k, 3) and, of rods, scales (k, 3) of the ``members`` of all robots.
+        """Return quaternions (k, 4), positions (k, 3) and, for rods, scales (k, 3) of surfaces on all robots.
 
-        They are ordered by robot, in float32.
+        ``members`` are the parts with the surface. The results are ordered by robot, in float32.
         """
         with_world = np.concatenate([poses, self._worlds], axis=1)  # index -1 is the world
         scales = None

@@ -1,4 +1,4 @@
-"""Drawings beside robots, by time: obstacles, lines, points, arrows, frames and labels; overlays.
+"""Drawings on a live page of everything but robots: obstacles, lines, points, arrows, frames, labels and overlays.
 
 Overlays are computed from the current configuration: nearest pairs, and the centre of mass of the robot.
 """
@@ -25,7 +25,10 @@ _SHAFT, _HEAD, _HEAD_LENGTH = 0.012, 0.03, 0.06  # radii and length of arrows, i
 
 
 class ArrowDrawing:
-    """Arrows that change: the node is hidden while there are none, and arrows of another layer stay hidden."""
+    """Arrows that change.
+
+    The node is hidden while there are no arrows, or while their layer is hidden.
+    """
 
     def __init__(self, scene: Any, name: str, color: Color, size: float) -> None:
         self._handle = scene.add_arrows(
@@ -41,7 +44,7 @@ class ArrowDrawing:
 
     @property
     def visible(self) -> bool:
-        """True if the layer is shown."""
+        """True if the layer of the arrows is shown."""
         return self._shown
 
     @visible.setter
@@ -64,7 +67,7 @@ class ArrowDrawing:
 
 
 class ItemDrawings:
-    """Nodes of all items of a document, and their motion by time."""
+    """Viser nodes of obstacles, lines, points, arrows, frames and labels, and their motion with time."""
 
     def __init__(self, scene: Any, document: SceneDocument, size: float) -> None:
         self.by_layer: defaultdict[str, list[Any]] = defaultdict(list)
@@ -86,7 +89,7 @@ class ItemDrawings:
                 self.by_layer[item.layer].append(handle)
 
     def show_time(self, k: int) -> None:
-        """Move the items that move to a time, by its index."""
+        """Move all time-dependent items to the frame of time with index k."""
         for move in self._moves:
             move(k)
 
@@ -159,7 +162,7 @@ class ItemDrawings:
 
 
 def _mover(handle: Any, poses: np.ndarray) -> _Move:
-    """Return a function that moves a node to one of ``poses`` (T, 4, 4)."""
+    """Return a function of an index k that moves a node to the pose ``poses[k]``; ``poses`` is (T, 4, 4)."""
     wxyz = quaternions(poses[:, :3, :3])
 
     def move(k: int) -> None:
@@ -174,9 +177,9 @@ _COLOR, _TOUCHING = (240, 145, 20), (220, 40, 40)
 
 
 class NearestPairs:
-    """Lines between the nearest points of the nearest pairs of collision shapes, with their distances.
+    """Lines with distances between the witness points of the nearest pairs of collision shapes.
 
-    There are as many as the document has, else `_COUNT`.
+    Their number is that of the pairs in the document, else `_COUNT`.
     """
 
     def __init__(self, scene: Any, live: LiveRobot, document: SceneDocument, root: str) -> None:
@@ -207,7 +210,7 @@ class NearestPairs:
 
     @property
     def texts(self) -> list[str]:
-        """Labels that are shown."""
+        """Distance labels of the pairs that are shown."""
         return [label.text for label in self._labels if label.visible]
 
     def draw(self) -> None:
@@ -230,7 +233,7 @@ class NearestPairs:
 
 
 class CenterOfMass:
-    """A ball at the centre of mass of the robot."""
+    """Sphere at the centre of mass of the robot."""
 
     def __init__(self, scene: Any, live: LiveRobot, root: str, size: float) -> None:
         self._live = live
@@ -261,6 +264,6 @@ class CenterOfMass:
 
 
 def without_pairs(document: SceneDocument) -> SceneDocument:
-    """Return a document without its own nearest pairs, which would not follow the sliders."""
+    """Return a document without its lines between nearest pairs, which would not follow the joint sliders."""
     lines = tuple(lines for lines in document.lines if lines.layer != PAIRS)
     return replace(document, lines=lines, texts=tuple(text for text in document.texts if text.layer != PAIRS))

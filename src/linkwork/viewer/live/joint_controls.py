@@ -49,7 +49,10 @@ class JointSliders:
             self._listen(slider, k, worker)
 
     def follow(self) -> float | None:
-        """Show the configuration; return the time [s] to wait if this is too early after the last time."""
+        """Update the sliders to the current configuration.
+
+        If the last update was too recent, return the time [s] to wait instead.
+        """
         early = self._shown_at + _SLIDER_PERIOD - time.perf_counter()
         if early > 0.0:
             return early
@@ -85,7 +88,7 @@ class JointSliders:
         )
 
     def _change_unit(self) -> None:
-        """Show angles in the unit of the checkbox."""
+        """Show angles in degrees or radians, as the checkbox says."""
         q = self._live.q[0]
         for slider, coordinate in zip(self.sliders, self._live.coordinates, strict=True):
             unit = self._unit(coordinate.unit)
@@ -102,7 +105,7 @@ class JointSliders:
 
 
 class FrameHandle:
-    """A handle (transform control) on a frame of one robot: the robot follows it by inverse kinematics."""
+    """Handle on a frame of one robot that can be dragged; inverse kinematics moves the robot after it."""
 
     def __init__(self, gui: Any, scene: Any, live: LiveRobot, worker: Worker, root: str, size: float) -> None:
         self._live = live
@@ -146,7 +149,7 @@ class FrameHandle:
 
 
 def _presets(live: LiveRobot) -> dict[str, np.ndarray]:
-    """Return the configurations to choose from, by name."""
+    """Return the configurations that the page offers, by name."""
     robot = live.robot
     presets = {"as shown first": np.array(live.q[0]), "neutral": np.asarray(robot.neutral())}
     limited = [coordinate for coordinate in live.coordinates if coordinate.limited]
@@ -162,7 +165,7 @@ def _presets(live: LiveRobot) -> dict[str, np.ndarray]:
 
 
 def _range(low: float, high: float, value: float) -> tuple[float, float]:
-    """Return the range of a slider, which includes the current value."""
+    """Return the range of a slider from its limits, extended to include the current ``value``."""
     return min(low, value), max(high, value)
 
 

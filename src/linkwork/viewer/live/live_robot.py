@@ -24,9 +24,9 @@ _SHORT = 1e-3  # [rad, m] distance from the value of a slider that is worth a no
 
 
 class LiveRobot:
-    """An actor whose robot is known, in its current configuration.
+    """An actor of a live page whose robot is known, with its current configuration.
 
-    Only the page's worker changes it.
+    Only the page's worker thread changes it.
     """
 
     def __init__(self, name: str, index: int, actor: Actor, drawing: ActorDrawing) -> None:
@@ -50,29 +50,29 @@ class LiveRobot:
 
     @property
     def is_single(self) -> bool:
-        """True for one robot, whose joints have sliders; False for several."""
+        """True for a single robot, whose joints have sliders; False for several instances."""
         return len(self.q) == 1
 
     def set(self, q: np.ndarray) -> None:
-        """Set the configurations (n, nq), which are checked when they are drawn."""
+        """Set the configurations (n, nq) of all instances; they are checked when they are drawn."""
         self.q, self._changed, self.note = q, True, ""
 
     def slide(self, coordinate: JointCoordinate, value: float) -> None:
-        """Move a coordinate to a value, as far as closed loops permit."""
+        """Move a joint coordinate to ``value``, or as near to it as closed loops permit, with a note."""
         self.set(slid(self.robot, self.q[0], coordinate, value)[None])
         reached = coordinate.value(self.q[0])
         if abs(reached - value) > _SHORT:
             self.note = f"{coordinate.name} stops at {reached:.4g} {coordinate.unit}: the loops do not close beyond"
 
     def take(self, q: np.ndarray) -> None:
-        """Set a configuration (nq,), with its loops closed.  Raises ValueError if they do not close near it."""
+        """Set a configuration (nq,), and close its loops. Raises ValueError if no closed configuration is near it."""
         closed = assembled(self.robot, q)
         if closed is None:
             raise ValueError("the loops do not close near this configuration")
         self.set(closed[None])
 
     def take_random(self) -> None:
-        """Set a random configuration within the limits, with its loops closed."""
+        """Set a random configuration within the limits, and close its loops."""
         self.take(np.asarray(self.robot.random_configuration(self._rng)))
 
     def drag(self, frame: str, X_target: np.ndarray, position_only: bool, jumps: bool) -> None:
@@ -83,24 +83,24 @@ class LiveRobot:
         self.set(dragged(self.robot, self.q[0], frame, X_target, position_only=position_only, jumps=jumps)[None])
 
     def pose(self, frame: str) -> np.ndarray:
-        """Return the pose (4, 4) of a frame in the picture [m]."""
+        """Return the pose (4, 4) of a frame in the coordinates of the 3D scene [m]."""
         X = np.asarray(self.robot.pose(self.q[0], frame))
         return X if self._offset is None else self._offset @ X
 
     def in_picture(self, points: np.ndarray) -> np.ndarray:
-        """Return the positions of points (..., 3) of the robot's world in the picture [m]."""
+        """Convert points (..., 3) in the robot's world frame to coordinates of the 3D scene [m]."""
         X = self._offset
         return points if X is None else points @ X[:3, :3].T + X[:3, 3]
 
     def in_picture_of_each(self, points: np.ndarray) -> np.ndarray:
-        """Convert points (n, k, 3) in the world frame of each of n instances to coordinates of the picture [m]."""
+        """Convert points (n, k, 3) in the world frame of each of n instances to coordinates of the 3D scene [m]."""
         X = self.actor.offsets
         return points if X is None else points @ X[:, :3, :3].mT + X[:, None, :3, 3]
 
     def draw(self) -> bool:
-        """Move the drawing to the configuration; return False if it has not changed.
+        """Move the drawing to the current configuration; return False if the configuration has not changed.
 
-        Raises ValueError for an invalid configuration, and returns to the one before.
+        Raises ValueError for an invalid configuration, and restores the previous one.
         """
         if not self._changed:
             return False
@@ -125,7 +125,7 @@ class LiveRobot:
         return True
 
     def redraw(self) -> None:
-        """Redraw as soon as possible, even without a new configuration."""
+        """Redraw the robot as soon as possible, even if its configuration has not changed."""
         self._changed = True
 
     @property
@@ -203,7 +203,10 @@ def _approach(robot: Any, q: np.ndarray, frame: str, X_target: np.ndarray, posit
 
 
 def _bounds(robot: Any) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Return the lower and upper limits (nv,) by velocity coordinate, and the index in q of each; no limit: ±inf."""
+    """Return lower and upper limits (nv,) of the coordinates along v, and the index in q of each.
+
+    Coordinates without limits have ±inf.
+    """
     low, high = np.full(robot.nv, -np.inf), np.full(robot.nv, np.inf)
     indices = np.zeros(robot.nv, dtype=int)
     lower, upper = robot.lower, robot.upper
@@ -217,7 +220,10 @@ def _bounds(robot: Any) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
 def _bounded_step(
     J: np.ndarray, error: np.ndarray, damping: float, at: np.ndarray, lower: np.ndarray, upper: np.ndarray
 ) -> np.ndarray:
-    """Return the damped least-squares step (nv,); joints that it would move beyond a limit move to it at most."""
+    """Return the damped least-squares step (nv,) for a pose error; joints that reach a limit stop there.
+
+    ``J`` is the Jacobian, and ``at`` (nv,) are the present coordinates.
+    """
     step, free = np.zeros(len(at)), np.ones(len(at), dtype=bool)
     for _ in range(len(at)):
         columns = J[:, free]
@@ -234,7 +240,7 @@ def _bounded_step(
 
 
 def _free_motions(G: np.ndarray) -> np.ndarray:
-    """Return the projection (nv, nv) onto the velocities that constraints G v = 0 permit."""
+    """Return the orthogonal projection (nv, nv) onto the velocities that satisfy the constraints G v = 0."""
     _, values, rows = np.linalg.svd(G)
     rank = int((values > 1e-9 * max(float(values.max(initial=0.0)), 1e-300)).sum())
     free = rows[rank:]
@@ -248,7 +254,7 @@ _FIXED_RANGE = 2.0  # [rad, m] range of a slider whose limits are equal
 
 @dataclass(frozen=True)
 class JointCoordinate:
-    """A number that a slider changes: a coordinate of a joint, or a component of its motion along v from ``origin``."""
+    """A coordinate that a slider changes: one of q, or a component of a joint's motion along v from ``origin``."""
 
     name: str
     """Name as it is shown: printable."""
@@ -272,11 +278,11 @@ class JointCoordinate:
         return self.body.joint_name
 
     def value(self, q: np.ndarray) -> float:
-        """Return the coordinate in a configuration (nq,)."""
+        """Return the value of the coordinate in a configuration q (nq,)."""
         return float(self._sliders(q)[self.index])
 
     def changed(self, q: np.ndarray, value: float) -> np.ndarray:
-        """Return q (nq,) with another value of the coordinate."""
+        """Return q (nq,) with the coordinate set to ``value``."""
         result, sliders = q.copy(), self._sliders(q)
         sliders[self.index] = value
         moved = sliders if self.origin is None else self.body.call_joint("integrate", self.origin, sliders)
@@ -289,7 +295,7 @@ class JointCoordinate:
 
 
 def joint_coordinates(robot: Any, q: np.ndarray) -> list[JointCoordinate]:
-    """Return the coordinates of all uncoupled joints, in their order in q.
+    """Return the coordinates of all joints that do not follow another joint, in their order in q.
 
     q (nq,) is the configuration that is shown first.
     """
@@ -332,10 +338,10 @@ def closes_loops(robot: Any) -> bool:
 
 
 def slid(robot: Any, q: np.ndarray, coordinate: JointCoordinate, value: float) -> np.ndarray:
-    """Return the configuration (nq,) in which a coordinate has a value, or is as near to it as the mechanism moves.
+    """Return the configuration (nq,) in which a coordinate has a value, or comes as near to it as the loops permit.
 
-    ``q`` (nq,) is an assembled configuration.  The other joints follow in steps, those with an actuator as little as
-    possible.  A step that does not assemble, as at a turning point, is halved.
+    ``q`` (nq,) is an assembled configuration. The other joints follow in steps, those with an actuator as little as
+    possible. A step that does not assemble, as at a turning point, is halved.
     """
     if not closes_loops(robot):
         return coordinate.changed(q, value)
@@ -356,7 +362,7 @@ def slid(robot: Any, q: np.ndarray, coordinate: JointCoordinate, value: float) -
 
 
 def _values(robot: Any, q: np.ndarray, joints: Iterable[str]) -> dict[str, Any]:
-    """Return the coordinates of joints in q (nq,): a number, or an array of a joint with several."""
+    """Return the coordinates of joints in q (nq,) by joint name: a number, or an array for a joint with several."""
     parts = {name: q[robot.joint(name).q_slice] for name in joints}
     return {name: part if len(part) > 1 else float(part[0]) for name, part in parts.items()}
 

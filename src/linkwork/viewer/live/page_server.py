@@ -85,9 +85,9 @@ def address_of(server: Any) -> str:
 
 
 def is_local_origin(origin: str | None) -> bool:
-    """Return True for the origin of a page of this machine, and for a program without one.
+    """Return True if ``origin``, of a web page, is on this machine, and for None, from a program that is no browser.
 
-    Each port counts, so that a forwarded port (``ssh -L``) works.
+    Any port is accepted, so that a forwarded port (``ssh -L``) works.
     """
     if origin is None:
         return True
@@ -99,7 +99,7 @@ def is_local_origin(origin: str | None) -> bool:
 
 
 def _refuse_sharing(verbose: bool = True) -> None:
-    """Return no address: a page is never shared outside of this machine."""
+    """Replacement for viser's function that shares a page by a tunnel: it does nothing and returns no address."""
 
 
 def _free_port() -> int:
@@ -155,7 +155,7 @@ Handler = Callable[[int, Any], Awaitable[None]]
 
 
 def guard_messages(server: Any) -> None:
-    """Drop invalid messages to a viser server; a connection ends if its data is not a message of viser."""
+    """Make a viser server drop invalid messages; a connection that sends other data than viser's messages is closed."""
     connections = server._websock_server
     controls = server.gui._gui_input_handle_from_uuid
     connections._handle_incoming_message = _guarded(connections._handle_incoming_message, controls)
@@ -175,7 +175,7 @@ _LOOPS: WeakSet[asyncio.AbstractEventLoop] = WeakSet()  # of the servers whose m
 
 
 def _is_foreign(record: logging.LogRecord) -> bool:
-    """Return False for an error of a guarded server's connection, which is reported in one line instead."""
+    """Return False for log records of errors in a guarded server's connection, which one line reports instead."""
     connection = getattr(record, "websocket", None)
     if connection is None or connection.loop not in _LOOPS or not record.exc_info:
         return True
@@ -189,7 +189,7 @@ def _report(error: Any, level: int = logging.INFO) -> None:
 
 
 def _guarded(handle: Handler, controls: Any) -> Handler:
-    """Return a handler of messages that calls ``handle`` for valid ones and raises no error."""
+    """Return a message handler that calls ``handle`` for valid messages, and logs errors instead of raising them."""
 
     async def checked(client: int, message: Any) -> None:
         try:
@@ -206,7 +206,7 @@ def _guarded(handle: Handler, controls: Any) -> Handler:
 
 
 def _check(message: Any, controls: Any) -> None:
-    """Raise ValueError for a change of a control that its page cannot make, and for a handle that is not at a pose."""
+    """Raise ValueError for a message that a page cannot send: a value its control cannot have, or an invalid pose."""
     kind = type(message).__name__
     if kind == "GuiUpdateMessage":
         control = controls.get(message.uuid)
@@ -221,7 +221,7 @@ def _check(message: Any, controls: Any) -> None:
 
 
 def _fits(control: Any, value: Any) -> bool:
-    """Return True if a control can have a value: of its type, in its range, one of its options."""
+    """Return True if a control can have a value: of its type, in its range, and one of its options."""
     now = control.value
     if getattr(control, "disabled", False):
         return False

@@ -102,7 +102,7 @@ class LivePage:
         drawing.draw(starts, starts + scale * vectors)
 
     def pace_controls(self) -> PaceControls:
-        """Return the controls of the user's loop, which are added at the first call."""
+        """Return the buttons and the speed control for the user's loop, which are added at the first call."""
         if self.pace is None:
             self.pace = PaceControls(self.server.gui)
         return self.pace
@@ -118,7 +118,7 @@ class LivePage:
     def record(self, t: float | None, newest: Mapping[str, np.ndarray] = MappingProxyType({})) -> None:
         """Add the current state to the recording; ``t`` [s] is None for the clock's time.
 
-        ``newest`` has configurations (n, nq) by robot that are not drawn yet.
+        ``newest`` has the newest configurations (n, nq) by robot, which are not drawn yet.
         """
         recorder = self.recorder
         if recorder is None or (t is None and self.recorded_by_time):
@@ -204,7 +204,7 @@ class LivePage:
         self.save_button.on_click(save)
 
     def _add_layer(self, layer: str, handles: list[Any]) -> None:
-        """Add handles to a layer, whose checkbox shows and hides them."""
+        """Add viser handles to a layer, whose checkbox shows and hides them."""
         self.layers[layer] += handles
         if layer not in self.layer_boxes:
             shown = layer not in self.document.hidden and (layer != PAIRS or self._begins_with_pairs)
@@ -270,7 +270,7 @@ class LivePage:
     # -- jobs of the worker
 
     def _publish(self) -> float | None:
-        """Draw the changes, and return the time [s] until the next drawing is due, or None."""
+        """Draw pending changes; return the time [s] until the next drawing is due, or None."""
         now = time.monotonic()
         if now >= self._closing_at:
             self.worker.request_stop()
@@ -313,7 +313,7 @@ class LivePage:
         self.status.value, self.status.visible = "\n".join(map(escaped, text.split("\n"))), bool(text)
 
     def _fail(self, error: Exception) -> None:
-        """Show an error of a job in the page; print one that nobody expects."""
+        """Show the error of a job in the page, and also print its traceback if it is an unexpected error."""
         self._error = str(error) or type(error).__name__
         self._show_status(self._error)
         if not isinstance(error, _EXPECTED):

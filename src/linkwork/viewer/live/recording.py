@@ -17,7 +17,7 @@ _MOST_FRAMES = 200_000  # of a recording, which then ends
 
 
 class Recorder:
-    """Frames of a recording: times, configurations of all robots, and arrows by name."""
+    """Frames of a recording: times, configurations of all robots, and arrows by their name."""
 
     def __init__(self, interval: float) -> None:
         self._interval = interval
@@ -46,7 +46,7 @@ class Recorder:
     def document(
         self, shown: SceneDocument, robots: Sequence[int], arrow_styles: Mapping[str, tuple[Any, float]]
     ) -> SceneDocument:
-        """Return the document of all frames; ``shown`` is the page's, whose other content is constant.
+        """Return the recording as a scene document; ``shown`` is the page's document, whose other content is constant.
 
         ``robots`` are the indices of the actors whose configurations are recorded, in their order in the frames.
         ``arrow_styles`` are the colour and the scale of arrows by name.
@@ -89,7 +89,7 @@ def _repeated(actor: Actor, count: int) -> Actor:
 
 
 def _arrows(name: str, frames: Sequence[tuple[np.ndarray, np.ndarray] | None], color: Any, scale: float) -> Arrows:
-    """Return arrows whose number differs between frames: frames with fewer have hidden ones."""
+    """Return arrows over time; frames with fewer arrows than the largest number have hidden ones."""
     most = max(len(frame[0]) for frame in frames if frame is not None)
     starts, vectors = np.zeros((2, len(frames), most, 3))
     visible = np.zeros((len(frames), most), dtype=bool)

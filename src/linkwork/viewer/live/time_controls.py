@@ -1,4 +1,4 @@
-"""Time of a live page: a bar with play, pause, step, speed and plots, and pause and pace for a loop of the user."""
+"""Time bar of a live page with play, pause, step, speed and plots; and pause and speed of a user's loop."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ SPEEDS = ("0.1", "0.25", "0.5", "1", "2", "5", "10")
 
 
 class TimeControls:
-    """Controls that choose the frame of time of a recording; ``show(index)`` draws it."""
+    """Controls that choose the frame of time to show; ``show(index)`` draws the frame."""
 
     def __init__(self, gui: Any, document: SceneDocument, worker: Worker, show: Callable[[int], None]) -> None:
         self._times = np.asarray(document.times, dtype=float)
@@ -67,7 +67,7 @@ class TimeControls:
         return self._playing_since is not None
 
     def toggle(self) -> None:
-        """Play, from the begin if the end is shown; or pause."""
+        """Start playing, from the beginning if the end is shown; pause if it is playing."""
         if self.is_playing:
             self._pause()
             return
@@ -77,7 +77,7 @@ class TimeControls:
         self.play.label = "Pause"
 
     def step(self, count: int) -> None:
-        """Pause, and show the frame ``count`` frames later."""
+        """Pause, and show the frame that is ``count`` frames later."""
         self._pause()
         self._go(min(max(self.index + count, 0), len(self._times) - 1))
 
@@ -88,7 +88,7 @@ class TimeControls:
             self._playing_since = time.perf_counter(), t
 
     def advance(self) -> float | None:
-        """Show the frame of now while playing; return the time [s] until the next one, or None if paused."""
+        """While playing, show the frame for the present time and return the seconds until the next; None if paused."""
         if self._playing_since is not None:
             clock, begin = self._playing_since
             t = begin + self._pace * float(self.speed.value) * (time.perf_counter() - clock)
@@ -103,7 +103,7 @@ class TimeControls:
         return PERIOD if self.is_playing else wait
 
     def _restart(self) -> None:
-        """Continue at the current time with another speed."""
+        """Continue playing from the current time with the new speed."""
         if self.is_playing:
             self._playing_since = time.perf_counter(), float(self._times[self.index])
 
@@ -121,7 +121,10 @@ class TimeControls:
             self.bar.value = float(self._times[index])
 
     def _mark(self) -> float | None:
-        """Move the marks of plots, not too often; return the time [s] to wait, or None if all are up to date."""
+        """Move the time marks of the plots, but not too often.
+
+        Return the time [s] to wait before the next move, or None if all marks are up to date.
+        """
         if all(mark.index == self.index for mark in self._marks):
             return None
         early = self._marked_at + _PLOT_PERIOD - time.perf_counter()
@@ -136,7 +139,7 @@ class TimeControls:
 class _PlotMark:
     """A plot with a vertical line at the current time, and with limits.
 
-    The range outside of limits is shaded where all curves share them; other limits are dashed lines.
+    If all curves have the same limits, the range outside is shaded; other limits are dashed lines.
     """
 
     def __init__(self, gui: Any, times: np.ndarray, plot: Plot, axis: str) -> None:
@@ -184,7 +187,10 @@ class _PlotMark:
         self._chart.data = self._with_mark(index)
 
     def _with_mark(self, index: int) -> tuple[np.ndarray, ...]:
-        """Return the curves with a mark at the time of a frame: three more samples, where the last curve has a peak."""
+        """Return the arrays of the curves with three more samples at the time of a frame, and an array with a mark.
+
+        The last array has a peak at that time, which appears as a vertical line.
+        """
         x, t = self._curves[0], self._times[index]
         position = int(np.searchsorted(x, t))
         with_mark = [np.insert(y, position, [float(np.interp(t, x, y))] * 3) for y in self._curves]
@@ -200,7 +206,7 @@ class _Limit:
         self.values, self.side, self.name = np.asarray(values, dtype=float), side, f"{side} limit"
 
     def lines(self) -> list[tuple[int | None, float]]:
-        """Return the lines to draw, each with the index of its curve; a line that all curves share has None."""
+        """Return the lines to draw, as pairs of the index of a curve (None if all share the limit) and the value."""
         first = float(self.values[0])
         if np.isfinite(first) and (self.values == first).all():
             return [(None, first)]
@@ -212,7 +218,7 @@ def _color(k: int) -> str:
 
 
 def _range(values: np.ndarray, limits: np.ndarray) -> tuple[float, float]:
-    """Return the range of a plot: the range of its values, with the limits near the values."""
+    """Return the vertical range of a plot: that of its values, extended by limits near them."""
     finite = values[np.isfinite(values)]
     low, high = (float(finite.min()), float(finite.max())) if finite.size else (0.0, 1.0)
     near = _NEAR * (high - low)
@@ -228,7 +234,7 @@ _LATE = 0.25  # [s] behind the clock, above which the clock starts anew
 
 
 class PaceControls:
-    """Controls of a loop, which calls `wait` once for each of its steps."""
+    """Controls of a user's loop, which calls `wait` once in each step."""
 
     def __init__(self, gui: Any) -> None:
         with gui.add_folder("Loop"):
@@ -246,13 +252,13 @@ class PaceControls:
         when_changed(self.speed, lambda _: self._wake())
 
     def toggle(self) -> None:
-        """Pause or continue."""
+        """Pause the loop, or continue it."""
         self._paused = not self._paused
         self.pause.label = "Continue" if self._paused else "Pause"
         self._wake()
 
     def permit_step(self) -> None:
-        """Pause, and let one step pass."""
+        """Pause the loop, and let it do a single step."""
         if not self._paused:
             self.toggle()
         with self._changed:
@@ -260,7 +266,7 @@ class PaceControls:
             self._changed.notify_all()
 
     def wait(self, dt: float) -> None:
-        """Wait until a step of ``dt`` [s] is due, or until it is permitted while the loop is paused."""
+        """Wait until a step of ``dt`` [s] is due; while paused, until a single step is permitted."""
         with self._changed:
             if self._paused and not self._ended:
                 self._changed.wait_for(lambda: self._steps or not self._paused or self._ended)
@@ -279,7 +285,7 @@ class PaceControls:
                 self._changed.wait_for(lambda: self._ended or self._paused, due - now)
 
     def end(self) -> None:
-        """Let all waiting loops continue, for good."""
+        """Let all waiting loops continue, and never wait again."""
         self._ended = True
         self._wake()
 

@@ -58,7 +58,7 @@ class View:
 
     @property
     def is_open(self) -> bool:
-        """True until the page is closed, here or in the browser."""
+        """True until the page is closed, by `close` or in the browser."""
         return self._page.worker.is_running
 
     @property
@@ -137,10 +137,10 @@ class View:
         page.worker.post(("arrows", name), page.draw_arrows, name, starts, vectors, length, (red, green, blue, 1.0))
 
     def pace(self, dt: float) -> None:
-        """Wait until the next step of a loop is due: ``dt`` [s] after the last call, at the speed of the page.
+        """Wait until the next step of a loop is due, ``dt`` [s] after the last call divided by the speed of the page.
 
-        The page gets buttons for pause and single steps, and a choice of speed.  While it is paused, the call waits.
-        It returns at once after the page was closed.
+        The page gets buttons for pause and single steps, and a choice of speed. While it is paused, the call waits. It
+        returns at once after the page was closed.
         """
         step = non_negative("pace", "dt", dt)
         if self.is_open:
@@ -197,7 +197,7 @@ class View:
         return f"<View of {self._page.document.title!r} {state}>"
 
     def _repr_html_(self) -> str:
-        """Return a frame with the page, for notebooks on this machine."""
+        """Return an HTML iframe with the page, for notebooks on this machine."""
         if not self.is_open:
             return html_text.escape(repr(self))
         return f'<iframe src="{html_text.escape(self.url)}" width="100%" height="600" style="border:0"></iframe>'
@@ -212,7 +212,7 @@ class View:
         return live
 
     def _force_scale(self) -> float:
-        """Return the length of arrows [m/N] for which the robot's weight has a clear length."""
+        """Return the length of arrows per force [m/N], with which the robot's weight is clearly visible."""
         for live in self._page.robots:
             try:
                 weight = float(live.robot.mass) * float(np.linalg.norm(live.robot.gravity))

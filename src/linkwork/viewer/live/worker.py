@@ -1,7 +1,7 @@
-"""Thread of a live page that does all work on the scene, one job at a time.
+"""Thread of a live page that makes all changes of the scene, one job at a time.
 
-Jobs have a key.  A new job replaces one with the same key that has not begun, so the latest state is shown and others
-are dropped: the caller never waits, and no queue grows.  Events of controls only post jobs.
+Jobs have a key. A new job replaces one with the same key that has not begun, so the latest state is shown and others
+are dropped: the caller never waits, and no queue grows. Events of controls only post jobs.
 """
 
 from __future__ import annotations
@@ -21,10 +21,10 @@ _PATIENCE = 10.0  # [s] that `stop` waits for a job that runs
 
 
 class Worker:
-    """Thread that runs the latest job of each key, then publishes the result, at most once a `PERIOD`.
+    """Thread that runs the latest job of each key and then publishes the result, at most once in each `PERIOD`.
 
-    ``publish()`` runs after the jobs, and returns the time [s] until it wants to run again without one, or None.
-    ``fail(error)`` receives errors of jobs.  ``finish()`` runs at the end, in the thread.
+    ``publish()`` runs after the jobs, and returns the time [s] after which it must run again without a job, or None.
+    ``fail(error)`` receives errors of jobs. ``finish()`` runs at the end, in the thread.
     """
 
     def __init__(
@@ -103,7 +103,7 @@ class Worker:
             self._finish()
 
     def _call(self, job: Callable[..., Any], *arguments: Any) -> Any:
-        """Call a function; its error is shown, and does not end the thread."""
+        """Call a function; report its error by ``fail``, so that the thread does not end."""
         try:
             return job(*arguments)
         except Exception as error:
@@ -115,7 +115,7 @@ class Worker:
 
 
 def when_changed(control: Any, act: Callable[[Any], Any]) -> None:
-    """Call ``act(value)`` when somebody changes a control in a page, not when a program sets its value."""
+    """Call ``act(value)`` when a user changes a control in a page, but not when the program sets its value."""
 
     async def changed(event: Any) -> None:
         if event.client_id is not None:

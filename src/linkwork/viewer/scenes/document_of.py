@@ -1,4 +1,4 @@
-"""Scene document of an object with a method ``show``, by the object's class."""
+"""Functions that make the scene document of an object with a method ``show``, selected by the object's class."""
 
 from __future__ import annotations
 

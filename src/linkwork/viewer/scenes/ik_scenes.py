@@ -1,4 +1,4 @@
-"""Scene documents of results of inverse kinematics: solutions, targets and what remains between them."""
+"""Scene documents of results of inverse kinematics: solutions, targets, and lines for the remaining errors."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ def ik_document(
 
 
 def _add_targets(builder: SceneBuilder, robot: Any, q: np.ndarray, task: Any, target: np.ndarray) -> None:
-    """Add the targets of a task for a pose or a position, and lines to them from frames that do not reach them."""
+    """Add the targets of a pose or position task, and lines from frames to targets that they do not reach."""
     frame, relative_to = task.between
     is_pose = target.shape[-2:] == (4, 4)
     if not is_pose and (target.shape[-1:] != (3,) or target.shape[-2:] == (3, 3)):
@@ -77,7 +77,7 @@ def _add_targets(builder: SceneBuilder, robot: Any, q: np.ndarray, task: Any, ta
 
 
 def _placed(positions: np.ndarray) -> np.ndarray:
-    """Return poses (n, 4, 4) at positions (..., 3)."""
+    """Return poses (n, 4, 4) with identity rotation at positions (..., 3)."""
     flat = positions.reshape(-1, 3)
     result = np.tile(np.eye(4), (len(flat), 1, 1))
     result[:, :3, 3] = flat

@@ -78,7 +78,7 @@ def plan_document(
 
 
 def plan_ends(result: Any) -> tuple[np.ndarray, np.ndarray]:
-    """Return the configurations (n, nq) of the starts and of the goals of a plan without a path."""
+    """Return the start configurations (n, nq) and goal configurations (m, nq) of a plan without a path."""
     roots = [tree.q[tree.parent < 0] for tree in result.trees] or [*result._ends[:2]]
     if not roots or not len(roots[0]):
         return np.asarray(result.robot.neutral())[None], np.empty((0, result.robot.nq))
@@ -86,9 +86,9 @@ def plan_ends(result: Any) -> tuple[np.ndarray, np.ndarray]:
 
 
 def _mark_collisions(builder: SceneBuilder, result: Any, configurations: Sequence[np.ndarray]) -> None:
-    """Draw colliding bodies in red, and write the names of the pairs: at the start, and in each of the goals.
+    """Draw colliding bodies in red, with the names of the pairs, at the start and at each goal.
 
-    The start is the first actor; each goal is an instance of the second one.
+    The start is the first actor of the document; the goals are the instances of the second.
     """
     names: list[set[str]] = [set() for _ in builder.actors]
     for k, q in enumerate(configurations):
@@ -136,7 +136,10 @@ def roadmap_document(
 def _add_edges(
     builder: SceneBuilder, robot: Any, frame: str, q: np.ndarray, edges: np.ndarray, layer: str, color: Color
 ) -> None:
-    """Add segments between the positions of a frame at both ends of edges (m, 2); of many edges, the first."""
+    """Add line segments for the edges (m, 2) of a roadmap, between positions of a frame at both configurations in q.
+
+    Of very many edges only the first are drawn.
+    """
     if not len(edges):
         return
     if len(edges) > _MAX_EDGES:

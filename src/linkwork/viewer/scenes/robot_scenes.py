@@ -28,7 +28,7 @@ _NEAREST_COLOR = (0.84, 0.20, 0.35, 1.0)
 
 
 def configuration_plots(robot: Any, q: np.ndarray) -> list[Plot]:
-    """Return plots of the configurations q (T, nq) with their limits, without quaternions."""
+    """Return plots of the configurations q (T, nq) with their limits; quaternions are left out."""
     units = [unit for _, body in robot.tree.stacked() for unit in body.joint.q_units]
     return coordinate_plots("position", robot.q_names, units, q, robot.lower, robot.upper)
 
@@ -48,7 +48,7 @@ def coordinate_plots(
     lower: np.ndarray | None = None,
     upper: np.ndarray | None = None,
 ) -> list[Plot]:
-    """Return one plot of values (T, n) for each unit but 1; a limit that is not finite counts as no limit."""
+    """Plot values (T, n) over time: one plot for each unit except "1". A limit that is not finite is left out."""
     plots = []
     for unit in dict.fromkeys(units):
         columns = [k for k, unit_of_column in enumerate(units) if unit_of_column == unit]
@@ -103,7 +103,7 @@ def robot_document(
 
 
 def _note_open_loops(builder: SceneBuilder, robot: Any, q: np.ndarray, *, is_timed: bool) -> None:
-    """Add a note to the document, and warn, if configurations q (T, n, nq) leave constraints visibly open.
+    """Add a note, and warn, if configurations q (T, n, nq) leave constraints visibly open.
 
     Constraints that depend on time count only if the user stated the times of the configurations.
     """
@@ -134,7 +134,7 @@ def _note_open_loops(builder: SceneBuilder, robot: Any, q: np.ndarray, *, is_tim
 
 
 def read_frames(robot: Any, caller: str, frames: str | Sequence[str] | None) -> tuple[str, ...]:
-    """Return names of frames from one name, several or None.  Raises UnknownNameError, TypeError."""
+    """Return the names in ``frames``, a name, several or None. Raises UnknownNameError, TypeError."""
     if frames is None:
         return ()
     try:
@@ -161,7 +161,7 @@ def read_times(caller: str, times: Any, configurations: np.ndarray) -> np.ndarra
 
 
 def _read_configurations(robot: Any, caller: str, q: Any, times: Any) -> np.ndarray:
-    """Return configurations (T, n, nq): of one frame for all instances, or of one robot for all times."""
+    """Return configurations as an array (T, n, nq), for one time with n instances or for one robot over time."""
     if q is None:
         if times is not None:
             raise ValueError(f"{caller}: times: expected q of shape (T, nq) with them, got no q")
@@ -182,7 +182,7 @@ def _read_configurations(robot: Any, caller: str, q: Any, times: Any) -> np.ndar
 
 
 def grid_offsets(count: int, spacing: float) -> np.ndarray:
-    """Return poses (count, 4, 4) of a square grid with ``spacing`` [m] in the plane z = 0, centred at the origin."""
+    """Return poses (count, 4, 4) on a square grid with ``spacing`` [m] in the plane z = 0, centred at the origin."""
     columns = max(int(np.ceil(np.sqrt(count))), 1)
     rows = -(-count // columns)
     index = np.arange(count)
@@ -244,10 +244,10 @@ def moving_scene(
     path: np.ndarray | None = None,
     caller: str = "show",
 ) -> SceneBuilder:
-    """Return a builder with a robot's motion q (T, nq), or the motion of several (T, n, nq), at times (T,) [s].
+    """Return a builder with the motion q (T, nq) of a robot, or (T, n, nq) of n instances, at times (T,) [s].
 
-    ``frames`` are shown as axes, with their paths; ``ghosts`` is the number of transparent copies along the motion, the
-    last one at its end.  Plots of q, and of ``v`` if it is passed, show the first robot.  The paths are through its
+    ``frames`` are shown as axes, with their paths; ``ghosts`` is the number of transparent copies along the motion,
+    the last one at its end. Plots of q, and of ``v`` if it is passed, show the first robot. The paths are through its
     configurations ``path`` (k, nq), by default q.
     """
     names = read_frames(robot, caller, frames)
@@ -274,7 +274,7 @@ def moving_scene(
 
 
 def path_times(times: np.ndarray) -> np.ndarray:
-    """Return the times (T,) of frames and times between them, so many that drawn paths have no visible corners."""
+    """Return the times (T,) of frames with additional times between, so that drawn paths look smooth."""
     return np.union1d(times, np.linspace(times[0], times[-1], _PATH_POINTS)) if len(times) > 1 else times
 
 

@@ -1,4 +1,4 @@
-"""Scene document of a simulation: robots of all environments or of one, ground, obstacles and contact forces."""
+"""Scene document of a simulation: robots of all environments or of one, the ground, obstacles and contact forces."""
 
 from __future__ import annotations
 
@@ -73,7 +73,7 @@ def simulation_document(
 
 
 def _rows(result: Any, environment: tuple[int, ...] | None, rate: float) -> np.ndarray:
-    """Return the indices of the records to show, up to where a single environment stopped."""
+    """Return the indices of the records to show, ``rate`` a second, up to the time at which the environment stopped."""
     stopped = np.nan if environment is None else float(result.stopped_at[environment])
     end = result.t[-1] if np.isnan(stopped) else min(stopped, result.t[-1])
     times = frame_times(float(result.t[0]), float(end), rate)
@@ -81,7 +81,7 @@ def _rows(result: Any, environment: tuple[int, ...] | None, rate: float) -> np.n
 
 
 def _add_surroundings(builder: SceneBuilder, contacts: Any, scene: Scene | None) -> None:
-    """Add the ground and the obstacles of contacts."""
+    """Add the ground and the obstacles of a contact model to the scene."""
     for part in contacts.parts:
         if isinstance(part, ContactGround):
             tangents = np.array(part.axes(), dtype=float)
@@ -96,7 +96,7 @@ def _add_surroundings(builder: SceneBuilder, contacts: Any, scene: Scene | None)
 def _add_forces(
     builder: SceneBuilder, robot: Any, contacts: Any, q: np.ndarray, forces: np.ndarray, names: Any
 ) -> None:
-    """Add arrows of the contact forces (T, n, points, 3) [N] at their points, and plots of the first robot's."""
+    """Add arrows of the contact forces (T, n, points, 3) [N] at the contact points, and plots for the first robot."""
     T, n, count = forces.shape[:3]
     sizes = np.linalg.norm(forces, axis=-1)
     if T > 1:

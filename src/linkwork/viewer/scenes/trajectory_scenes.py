@@ -98,7 +98,7 @@ _COLOR = (0.80, 0.47, 0.25, 1.0)
 
 
 def carried_names(trajectory: Trajectory) -> list[str]:
-    """Return the names of the objects that the robot does not hold all the time.
+    """Return the names of the objects that the robot picks up or puts down during the motion.
 
     Such objects are attached objects and links of mounted robots.
     """
@@ -114,7 +114,7 @@ def carried_names(trajectory: Trajectory) -> list[str]:
 
 
 def bare_robot(trajectory: Trajectory) -> Any:
-    """Return the robot without the objects that it does not hold all the time, or without their shapes."""
+    """Return the robot without the objects that it picks up or puts down, or without their shapes."""
     names, robot = carried_names(trajectory), trajectory.robot
     bare = next((r for r in (robot, *_robots(trajectory)) if not _frames(r).keys() & {*names}), None)
     if bare is not None:
@@ -176,5 +176,5 @@ def _frames(robot: Any) -> dict[str, Frame]:
 
 
 def _geometries(frame: Frame) -> tuple[Geometry, ...]:
-    """Return the shapes of a frame that are drawn."""
+    """Return the shapes of a frame that are drawn: the visual shapes, else the collision shapes."""
     return frame.visuals or frame.collisions

@@ -244,8 +244,6 @@ def _passive(document: MjcfDocument, element: str, body: Body, joint: JointMap) 
     """Return damping, friction, armature and springs of a joint as attributes, with one number for each MuJoCo joint.
 
     A value is reported as lost if no numbers for MuJoCo's joints have the same effect.
-
-    Values are lost where no numbers for MuJoCo's joints have the same effect.
     """
     drive, resists = body.drive, body.dynamics != "none"
     result = {}

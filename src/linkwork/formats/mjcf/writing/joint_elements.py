@@ -82,8 +82,6 @@ def mujoco_parts(joint: JointType) -> tuple[Part, ...] | None:
     """Return the sequence of MuJoCo joints that is equivalent to ``joint``, in the coordinates of its child frame M.
 
     It is empty for a fixed joint, and None if MuJoCo has no equivalent.
-
-    A fixed joint has no parts. The result is None for a joint that MuJoCo does not have.
     """
     if not is_own(joint):
         return None

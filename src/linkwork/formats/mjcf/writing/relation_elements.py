@@ -168,9 +168,6 @@ def _weld(document: MjcfDocument, constraint: Constraint, frame: str, second_fra
 
     The anchor of the weld is the origin of M. ``relpose`` has the rotation between the two MuJoCo bodies, and the
     position of the anchor.
-
-    The anchor is M's origin. The rotation of MuJoCo's ``relpose`` is relative between the bodies; its position is the
-    anchor's.
     """
     (link_M, X_M), (link_F, X_F) = (document.pose_in_link(name) for name in (frame, second_frame))
     anchor = X_F @ pose
