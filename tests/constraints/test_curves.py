@@ -33,6 +33,18 @@ def test_cam_motion_laws_have_the_published_peak_velocities_and_accelerations():
     )
 
 
+def test_a_periodic_curve_that_does_not_repeat_with_the_revolutions_of_its_shaft_is_reported():
+    for revolutions in (1 / 3, 0.5, 1.0, 2.0):  # lobes of a disc, and cams whose groove turns several times
+        x = np.array([0.0, 0.4, 1.0]) * 2 * np.pi * revolutions
+        train(CurveCoupling("wheel", "cam", Curve(x, [0.0, 0.2, 0.0], "345", periodic=True)))
+    for degrees in (300.0, 350.0, 450.0):
+        x = np.radians([0.0, 90.0, degrees])
+        coupling = CurveCoupling("wheel", "cam", Curve(x, [0.0, 0.2, 0.0], "345", periodic=True))
+        with pytest.warns(lw.errors.ModelWarning, match=f"period is {degrees:g} degrees: it does not repeat itself"):
+            train(coupling)
+    train(CurveCoupling("wheel", "valve", Curve([0, 0.3, 1], [0.0, 0.2, 0.0], "345", periodic=True)))  # slides
+
+
 def test_geneva_wheels_have_the_published_velocities_and_accelerations():
     """f′ and f″ at their peaks and where the pin enters (Bickford, Mechanisms for Intermittent Motion, 1972)."""
     for slots in (3, 4, 5, 6, 8):
@@ -232,6 +244,12 @@ def test_invalid_coupling_curves_are_refused():
         Curve.geneva(2)
     for coupling, error, message in (
         (lambda: CurveCoupling("valve", "cam", LIFT), ValueError, "unit=.rad. needs one that rotates"),
+        (lambda: CurveCoupling("valve", "cam", LIFT), ValueError, "pass unit='m' for this joint"),
+        (
+            lambda: CurveCoupling("wheel", "cam", Curve([0, 180, 360], [0, 1, 0], "345", periodic=True)),
+            ValueError,
+            r"the curve's period is 360 rad, as of angles in degrees, .* pass numpy.radians\(x\)",
+        ),
         (lambda: CurveCoupling("cam", "cam", LIFT), ValueError, "'cam' cannot be coupled with itself"),
         (lambda: CurveCoupling("wheel", "cam", lambda x: 1.0), ValueError, "the same value for all positions"),
         (lambda: CurveCoupling("wheel", "cam", 3.0), TypeError, "curve: expected a Curve or a function"),

@@ -441,7 +441,9 @@ def test_every_constraint_kind_of_plain_data_is_written_to_loops_files():
         constraints.Belt(a, c, 0.1, 0.2, crossed=True),
         constraints.Coupling({a: 1.0, b: 2.0, c: -1.0}, offset=0.3),
         constraints.PolynomialCoupling(slide, b, (0.1, 0.0, 0.2), b_reference=0.3, unit="m"),
-        constraints.CurveCoupling(a, c, constraints.Curve([0, 1, 3], [0, 0.2, 0], ("345", "4567"), periodic=True)),
+        constraints.CurveCoupling(
+            a, c, constraints.Curve([0, 1, 2 * np.pi], [0, 0.2, 0], ("345", "4567"), periodic=True)
+        ),
         constraints.CenterOfMass(x=0.0, z=0.5),
         constraints.Rolling("hand", radius=0.1, axis=(1, 0, 0)),
         constraints.RollingContact("f", radius=0.1, axis=None),

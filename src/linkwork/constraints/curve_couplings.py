@@ -2,20 +2,26 @@
 
 from __future__ import annotations
 
+import math
+import warnings
 from abc import abstractmethod
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import KW_ONLY, dataclass
 from typing import TYPE_CHECKING, Any, Self
 
 from linkwork._util.checked_arguments import public_constructor
+from linkwork._util.user_frames import levels_up
 from linkwork.constraints.arguments import check_coordinate_joint, check_joint_unit, name_or, read_number
 from linkwork.constraints.constraint import Constraint, Kinematics, Rates, References
 from linkwork.constraints.curve import Curve
 from linkwork.constraints.jacobian_rows import timed
 from linkwork.constraints.user_functions import OfUserFunctions, over_any_scalar
+from linkwork.errors import ModelWarning
 from linkwork.expr.scalar.symbol import Graph, Symbol
 
 __all__ = ["CouplingOfJoints", "CurveCoupling", "PolynomialCoupling", "TwoJoints"]
+
+_SAME_PERIOD = 1e-6  # relative difference at which a curve's period is a multiple or a part of a revolution
 
 
 class CouplingOfJoints(Constraint):
@@ -85,7 +91,8 @@ class _OfOneJoint(TwoJoints):
             return
         for joint in (self.a, self.b):
             yield from check_coordinate_joint(robot, joint, type(self).__name__)
-        yield from check_joint_unit(robot, self.a, self.unit, f"{type(self).__name__} with unit={self.unit!r}")
+        for fault in check_joint_unit(robot, self.a, self.unit, f"{type(self).__name__} with unit={self.unit!r}"):
+            yield f"{fault}; pass unit={'m' if self.unit == 'rad' else 'rad'!r} for this joint"
 
 
 @public_constructor
@@ -186,6 +193,28 @@ class CurveCoupling(OfUserFunctions, _OfOneJoint):
     def functions(self) -> tuple[Callable[..., Any], ...]:
         return () if isinstance(self.curve, Curve) else (self.curve,)
 
+    def checked(self, robot: Any) -> Iterable[str]:
+        yield from (faults := [*super().checked(robot)])
+        if faults or not isinstance(self.curve, Curve) or not self.curve.periodic:
+            return
+        if robot.bodies[robot.joint_index(self.b)].joint.q_units != ("rad",):
+            return
+        period = self.curve.x[-1] - self.curve.x[0]
+        if _is_whole_part(period, math.tau):
+            return
+        if _is_whole_part(period, 360.0) and period > 6.0 * math.tau:
+            yield (
+                f"the curve's period is {period:.6g} rad, as of angles in degrees, but joint {self.b!r} turns by "
+                "radians: pass numpy.radians(x)"
+            )
+            return
+        warnings.warn(
+            f"constraint {self.name!r}: the curve's period is {math.degrees(period):.6g} degrees: it does not repeat "
+            f"itself with each revolution of joint {self.b!r}; was a dwell or the last point at 2 pi forgotten?",
+            ModelWarning,
+            stacklevel=levels_up(),
+        )
+
     def bind(self, state: Kinematics) -> Self:
         if not isinstance(self._value(Graph().input("x"))[0], Symbol):
             raise ValueError(
@@ -199,3 +228,9 @@ class CurveCoupling(OfUserFunctions, _OfOneJoint):
 
     def _value(self, x: Any) -> list[Any]:
         return over_any_scalar(f"constraint {self.name!r}", self.curve, x, count=1)
+
+
+def _is_whole_part(period: float, revolution: float) -> bool:
+    """Return True if a period is a multiple of a revolution, or a whole part of it."""
+    ratio = max(period / revolution, revolution / period)
+    return abs(ratio - round(ratio)) <= _SAME_PERIOD * ratio

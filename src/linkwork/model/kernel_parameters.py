@@ -167,6 +167,7 @@ def inputs_of(parameters: Sequence[Parameter]) -> dict[Parameter, str]:
     return {parameter: name for name, parameter in result.items()}
 
 
+_OF_PLACEMENT = ("length", "lengths", "link_length", "size", "position", "x", "y", "z", "xyz", "origin", "offset")
 _OF_INERTIA = ("mass", "masses", "com", "center_of_mass", "moment_of_inertia", "inertial")  # words for parts of inertia
 
 
@@ -179,13 +180,18 @@ def _read(tree: Tree, caller: str, text: Any) -> list[Parameter]:
         by_input = _by_input(tree, text)
         if by_input is not None:
             return [by_input]
-        forms = [f"{word}:{name or f'<{kind.of}>'}" if kind.of else word for word, kind in KINDS.items()]
+        forms = [
+            f"{word}:{name if name in _names(tree, word) else f'<{kind.of}>'}" if kind.of else word
+            for word, kind in KINDS.items()
+        ]
         intended = [f"{word}:{x}" for word in KINDS if text.startswith(f"{word}_") for x in _names(tree, word)]
         remedy = ""
         if word in _OF_INERTIA:
             remedy = (
                 f"inertia:{name or '<link>'} has the mass, mass · center and inertia; a factor of it scales the mass"
             )
+        if word in _OF_PLACEMENT:
+            remedy = 'a length of a link is the placement of the joint at its end: "placement:<joint>" changes it'
         raise UnknownNameError("parameter", text, intended or forms, remedy)
     if word == "inertia":
         tree.require_inertias(f"{caller}: parameters: {text}")

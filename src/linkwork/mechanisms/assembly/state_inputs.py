@@ -13,7 +13,7 @@ import numpy as np
 from linkwork._util.validation import finite_array, floats, shown
 from linkwork.errors import UnknownNameError
 from linkwork.kernels.function_request import read_request
-from linkwork.model.kernel_parameters import inputs_of, read_parameters
+from linkwork.model.kernel_parameters import KINDS, inputs_of, read_parameters
 
 __all__ = ["StateInputs", "VariedRobot", "poses_of", "robot_with", "varied"]
 
@@ -146,7 +146,8 @@ def varied(
         read = {p: x for name, x in parameters.items() for p in read_parameters(robot.tree, caller, name)}
         for parameter, name in inputs_of(tuple(read)).items():
             dims[name] = parameter.shape(robot.tree)
-            arrays[name] = _values(f"{caller}: parameters: {parameter}", read[parameter], dims[name])
+            doc = KINDS[parameter.kind].doc
+            arrays[name] = _values(f"{caller}: parameters: {parameter}", read[parameter], dims[name], doc)
         robot = VariedRobot(robot, caller, tuple(read), needed)
     inputs = StateInputs(arrays, dims)
     try:
@@ -178,13 +179,16 @@ def poses_of(robot: Any, inputs: StateInputs, q: np.ndarray, frame: str, relativ
     return np.where(known[..., np.newaxis, np.newaxis], result, np.nan)
 
 
-def _values(caller: str, values: Any, dims: tuple[int, ...]) -> np.ndarray:
-    """Return values (..., *dims) as an array.  Raises ValueError for another shape and values that are not finite."""
+def _values(caller: str, values: Any, dims: tuple[int, ...], doc: str) -> np.ndarray:
+    """Return values (..., *dims) as an array; ``doc`` says what they are.
+
+    Raises ValueError for another shape and for values that are not finite.
+    """
     shape = ", ".join(["...", *map(str, dims)])
     try:
         result = floats(values)
         if result.shape[result.ndim - len(dims) :] != dims or not np.isfinite(result).all():
             raise ValueError(values)
     except (TypeError, ValueError):
-        raise ValueError(f"{caller}: expected finite numbers of shape ({shape}), got {shown(values)}") from None
+        raise ValueError(f"{caller}: expected finite numbers of shape ({shape}), {doc}, got {shown(values)}") from None
     return result
