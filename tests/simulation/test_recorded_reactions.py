@@ -108,6 +108,8 @@ def test_invalid_wrenches_of_simulations_are_refused():
     for wrong, error, message in (
         ([1.0], TypeError, "simulate: wrenches: expected a dict by frame"),
         ({"hand": np.ones(5)}, ValueError, r"wrenches\['hand'\]: expected \(moment; force\)"),
+        ({"hand": lambda t: np.ones(6)}, TypeError, r"wrenches\['hand'\]: .* got a function; pass \(\d+, 6\), a row"),
+        ({"hand": np.full(6, np.nan)}, ValueError, r"wrenches\['hand'\]: expected finite numbers"),
         ({"hand": [np.nan] * 6}, ValueError, "expected finite numbers"),
         ({"base": LIFT}, ValueError, "fixed to the world"),
         ({"hnad": LIFT}, KeyError, "hnad"),

@@ -162,15 +162,19 @@ def read_arrays(option: str, arrays: Mapping[str, Any]) -> dict[str, Any]:
         caller = f"simulate: {option}[{name!r}]"
         if not isinstance(name, str) or not name.isidentifier():
             raise ValueError(f"simulate: {option}: expected identifiers as names, got {name!r}")
-        if is_traced(x):
-            result[name] = scalars(x)
-            continue
-        refuse_motion(f"{caller}: expected an array of numbers", x)
-        value = np.asarray(real_array(f"{caller}: expected an array of numbers", x), dtype=float)
-        if not np.isfinite(value).all():
-            raise ValueError(f"{caller}: expected finite numbers, got {x!r:.60}")
-        result[name] = value
+        result[name] = _numbers(caller, x)
     return result
+
+
+def _numbers(caller: str, x: Any) -> Any:
+    """Return a value as an array of finite numbers or of symbols."""
+    if is_traced(x):
+        return scalars(x)
+    refuse_motion(f"{caller}: expected an array of numbers", x)
+    value = np.asarray(real_array(f"{caller}: expected an array of numbers", x), dtype=float)
+    if not np.isfinite(value).all():
+        raise ValueError(f"{caller}: expected finite numbers, got {x!r:.60}")
+    return value
 
 
 def read_robot_parameters(
@@ -351,9 +355,14 @@ def read_wrenches(
     """
     frames = wrench_frames("simulate", robot, wrenches, expressed_in)
     used, names, constant, rows = set(taken), [], dict[str, Any](), dict[str, Any]()
-    arrays = read_arrays("wrenches", {f"wrench_{k}": wrenches[frame] for k, (frame, _) in enumerate(frames)})
-    for (frame, axes), x in zip(frames, arrays.values(), strict=True):
+    for frame, axes in frames:
         caller, name = f"simulate: wrenches[{frame!r}]", letters(f"wrench_{frame}")
+        if callable(wrenches[frame]):
+            remedy = (
+                f"pass ({steps}, 6), a row for each step, or return ControlOutput(tau, wrenches=...) of a controller"
+            )
+            raise TypeError(f"{caller}: expected an array of numbers, got a function; {remedy}")
+        x = _numbers(caller, wrenches[frame])
         while name in used:
             name += "_"
         used.add(name)
