@@ -15,6 +15,7 @@ __all__ = ["differences", "fingerprint"]
 _SHOWN = 6  # elements of an array that are recorded one by one; of a longer array: its shape, largest element and sums
 _LETTERS = 60  # letters of a text that is recorded whole
 _SUMS = 2
+_NOISE = 1e-13  # smaller differences are rounding errors of results that are zero
 _NUMBER = re.compile(r"(?<![\w.])[-+]?\d+\.?\d*(?:e[-+]?\d+)?(?![\w.])", re.I)
 
 
@@ -70,9 +71,9 @@ def _of_text(path: str, text: str) -> Iterator[tuple[str, Any]]:
         return
     words = _NUMBER.sub("#", text)
     yield path, f"{len(words.splitlines())} lines, {zlib.crc32(words.encode()):08x}"
-    values = [float(x) for x in _NUMBER.findall(text)]
-    if values:
-        yield f"{path} (numbers)", _of_array(np.array(values))
+    values = np.array([float(x) for x in _NUMBER.findall(text)])
+    if values.size:  # by a logarithm, so that small numbers beside large ones count
+        yield f"{path} (numbers)", _of_array(np.sign(values) * np.log1p(1e6 * np.minimum(np.abs(values), 1e30)))
 
 
 def _of_array(array: np.ndarray) -> Any:
@@ -100,7 +101,7 @@ def _agree(value: Any, expected: Any, tolerance: float) -> bool:
     if len(value) != len(expected):
         return False
     values = [abs(x) for x in expected if isinstance(x, float)]
-    bound = tolerance * max(values, default=0.0)
+    bound = tolerance * max(values, default=0.0) + _NOISE
     return all(
         abs(x - y) <= bound if isinstance(x, float) and isinstance(y, float) else x == y
         for x, y in zip(value, expected, strict=True)

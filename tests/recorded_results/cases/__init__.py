@@ -1,5 +1,9 @@
-"""The cases by subject."""
+"""The cases by subject: each module of this folder registers its own."""
 
-from recorded_results.cases import control, planning
+from importlib import import_module
+from pkgutil import iter_modules
 
-__all__ = ["control", "planning"]
+__all__ = sorted(module.name for module in iter_modules(__path__))
+
+for _name in __all__:
+    import_module(f"{__name__}.{_name}")
