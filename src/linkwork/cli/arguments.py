@@ -130,7 +130,7 @@ _CHOICES = {
 
 
 def _pair(text: str) -> tuple[str, str]:
-    """Return a name and a value from NAME=VALUE, or NAME:=VALUE as ROS has it.  Raises argparse.ArgumentTypeError."""
+    """Split NAME=VALUE, or NAME:=VALUE as in ROS, into name and value. Raises argparse.ArgumentTypeError."""
     name, equals, value = text.partition("=")
     name = name.removesuffix(":")
     if not name or not equals:
@@ -139,9 +139,9 @@ def _pair(text: str) -> tuple[str, str]:
 
 
 def robot_of(arguments: argparse.Namespace, terminal: Terminal) -> Robot:
-    """Return the robot that the arguments name.  Raises CommandError.
+    """Return the robot that the command's arguments select. Raises CommandError.
 
-    Its warnings are logged, but not with ``--json``.
+    Warnings of loading are logged, but not with ``--json``.
     """
     options = {name: getattr(arguments, name) for name in (*_PLAIN, *_CHOICES)}
     if arguments.argument:
@@ -249,9 +249,9 @@ def add_json(parser: argparse._ActionsContainer) -> None:
 
 
 def load_robot(name: str, terminal: Terminal, **options: Any) -> Robot:
-    """Return the built-in robot with a name, or the robot that a file describes. Raises CommandError.
+    """Return the built-in robot called ``name``, or the robot in the file ``name``. Raises CommandError.
 
-    Its warnings and notes are logged.
+    Warnings and notes of loading are logged.
     """
     robot = read_robot(name, **options)
     terminal.issues(robot.report.warnings)
@@ -259,7 +259,7 @@ def load_robot(name: str, terminal: Terminal, **options: Any) -> Robot:
 
 
 def read_robot(name: str, **options: Any) -> Robot:
-    """Return the built-in robot with a name, or the robot that a file describes. Raises CommandError.
+    """Return the built-in robot called ``name``, or the robot in the file ``name``. Raises CommandError.
 
     "-" is standard input, whose text is stored in a temporary file while it is read.
     """
@@ -280,7 +280,7 @@ def read_robot(name: str, **options: Any) -> Robot:
 
 
 def _read(name: str | Path, read: Callable[[Any], Robot]) -> Robot:
-    """Return the robot that a function reads from a file.  Raises CommandError."""
+    """Return ``read(name)``, the robot in a file. Raises CommandError."""
     try:
         return read(name)
     except ModelError as error:
@@ -301,13 +301,13 @@ def _read(name: str | Path, read: Callable[[Any], Robot]) -> Robot:
 
 
 def _from_standard_input(robot: Robot, file: str) -> Robot:
-    """Return a robot with the name of standard input instead of the temporary file that its text was stored in."""
+    """Return the robot with the name of standard input instead of ``file``, the temporary file with its text."""
     issues = _of_standard_input(robot.report.warnings, file)
     return Robot(replace(robot.tree, source=_STDIN, report=type(robot.report)(tuple(issues))))
 
 
 def _of_standard_input(issues: Iterable[Issue], file: str) -> list[Issue]:
-    """Return problems with the name of standard input instead of a temporary file's."""
+    """Return the issues with the name of standard input instead of the temporary ``file``."""
     return [
         replace(
             issue,
@@ -321,7 +321,7 @@ def _of_standard_input(issues: Iterable[Issue], file: str) -> list[Issue]:
 def random_states(
     robot: Robot, function: str, rng: np.random.Generator | int, size: int | None = None
 ) -> dict[str, np.ndarray]:
-    """Return random inputs of a robot's function by name, in the order of its arguments: (n,), or (size, n) each.
+    """Return random inputs of a robot's function, by name in the order of its arguments: (k,) each, or (size, k).
 
     Configurations are within the joints' limits, with unit quaternions; rates, velocities, accelerations and forces
     are drawn from the normal distribution, of standard deviation 1 in SI units (forces: 10).

@@ -1,4 +1,4 @@
-"""Files that commands read and write beside the robot's: scenes and objects, results and figures."""
+"""Files of commands beside the robot's file: scenes and attached objects, results and figures."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ Writers = Mapping[str, Callable[[str], Any]]
 
 
 def pictures(show: Callable[..., Any], endings: Sequence[str] = PICTURES, **options: Any) -> Writers:
-    """Return writers that call a ``show`` method with a file and the options."""
+    """Return for each file ending a function that calls ``show`` with a file and the options."""
 
     def writer(ending: str) -> Callable[[str], Any]:
         return lambda file: show(**{ending[1:]: file}, **options)
@@ -67,9 +67,10 @@ def data_writers(
     rows: Iterable[Iterable[Any]],
     arrays: Mapping[str, Any] | None = None,
 ) -> Writers:
-    """Return writers of results: ``data`` as JSON, a table of ``rows`` with ``columns``, and an archive of arrays.
+    """Return functions that write results, by file ending: ``data`` as JSON, a table of ``rows``, and an archive.
 
-    The archive (.npz) has ``arrays``, by default the entries of ``data`` that are numbers or lists.
+    The table has the header ``columns``. The archive (.npz) has ``arrays``, by default the entries of ``data`` that
+    are numbers or lists.
     """
 
     def writer(ending: str) -> Callable[[str], None]:
@@ -123,7 +124,7 @@ def check_files(arguments: argparse.Namespace, endings: Sequence[str]) -> None:
 
 
 def check_tools(option: str, ending: str) -> None:
-    """Raise CommandError if files of this ending need a package or a program that is not installed."""
+    """Raise CommandError if files with this ending need a package or program that is not installed."""
     if ending in _DRAWN and find_spec("playwright") is None:
         raise CommandError(FAILED, f'{option}: {ending} needs playwright: pip install "linkwork[pictures]"')
     if ending == ".mp4":
@@ -136,7 +137,7 @@ def check_tools(option: str, ending: str) -> None:
 
 
 def written_lines(arguments: argparse.Namespace, written: bool = True) -> list[str]:
-    """Return the lines that name the files of ``--plot`` and, if it is ``written``, of ``--output``."""
+    """Return lines that name the file of ``--plot`` and, if ``written``, the file of ``--output``."""
     files = [arguments.output if written else None, getattr(arguments, "plot", None)]
     names = [escaped(file) for file in files if file is not None]
     return ["", f"written to {' and '.join(names)}"] if names else []
@@ -177,9 +178,9 @@ def add_scene(parser: argparse.ArgumentParser) -> None:
 
 
 def scene_setup(arguments: argparse.Namespace, robot: Robot, terminal: Terminal) -> SceneSetup | None:
-    """Return the robot with the objects of the file of ``--scene``, and its obstacles; None without the option.
+    """Return the robot with objects of the scene file ``--scene``, and the obstacles; None without this option.
 
-    Warnings about the file are logged, but not with ``--json``.  Raises CommandError.
+    Warnings about the file are logged, but not with ``--json``. Raises CommandError.
     """
     if arguments.scene is None:
         return None
@@ -190,7 +191,7 @@ def scene_setup(arguments: argparse.Namespace, robot: Robot, terminal: Terminal)
 
 
 def setup_of(file: str, robot: Robot | None, arguments: argparse.Namespace, code: int = USAGE) -> SceneSetup:
-    """Return the content of a scene's file.  Without a robot it has the obstacles only.  Raises CommandError."""
+    """Return the content of a scene file; without a robot only its obstacles. Raises CommandError."""
     options = {"package_dirs": arguments.package_dirs, "trusted": arguments.trusted}
     try:
         with warnings.catch_warnings():

@@ -1,4 +1,4 @@
-"""Timings of a robot's functions: operations, compile time, seconds of a call and of a batch.
+"""Measurement of a robot's functions: operations, compile time, and seconds of a call and of a batch.
 
 A call is repeated for a time that the clock resolves well, in several rounds; the median is reported. Python's garbage
 collector runs as in any program.
@@ -52,7 +52,7 @@ class Call:
 
 @dataclass(frozen=True, slots=True)
 class Effort:
-    """Amount of timing: the number of rounds, and the least time for which each repeats a call [s]."""
+    """Amount of measurement: the number of rounds, and the minimum time of a round [s]."""
 
     rounds: int = 7
     at_least: float = 0.02
@@ -60,7 +60,7 @@ class Effort:
 
 @dataclass(frozen=True, slots=True)
 class Compiled:
-    """Compilation of a function: the operations for one sample, and the times of tracing and compiling [s]."""
+    """Result of a compilation: the operations for one sample, and the times of tracing and compiling [s]."""
 
     operations: int  # multiplications, additions and subtractions
     trace_seconds: float

@@ -108,7 +108,7 @@ def _run(words: Sequence[str], terminal: Terminal) -> int:
 
 
 def _reported(words: Sequence[str], terminal: Terminal, error: CommandError) -> int:
-    """Return the exit code of an error, after its document (with ``--json``) or the warnings about its file."""
+    """Report an error: print its JSON document (with ``--json``) or log its warnings; return the exit code."""
     if "--json" in words:
         terminal.out.json({"linkwork": __version__, **error_data(error)})
         terminal.out.flush()
@@ -118,7 +118,7 @@ def _reported(words: Sequence[str], terminal: Terminal, error: CommandError) -> 
 
 
 def _parser(command: str) -> argparse.ArgumentParser:
-    """Return the parser of all commands, with the arguments of one of them, whose module is imported."""
+    """Return the parser of all commands; only the module of ``command`` is imported, for its arguments."""
     codes = "Exit codes: " + "; ".join(f"{code} {meaning}" for code, meaning in EXIT_CODES.items()) + "."
     about = "Robots as compiled mechanics: inspect, check and measure them."
     parser = argparse.ArgumentParser(prog="linkwork", description=about, epilog=codes, allow_abbrev=False)
@@ -137,9 +137,9 @@ def _parser(command: str) -> argparse.ArgumentParser:
 
 @contextlib.contextmanager
 def _warnings_logged(terminal: Terminal) -> Iterator[None]:
-    """Log linkwork's warnings like any warning of a command, each text once.
+    """Log linkwork's Python warnings like warnings of a command, each text once.
 
-    They have no position in Python code, and name options instead of arguments.
+    Logged texts have no position in Python code, and name options instead of Python arguments.
     """
     logged: set[str] = set()
     with warnings.catch_warnings():

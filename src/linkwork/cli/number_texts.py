@@ -43,7 +43,7 @@ _LAST = "0123456789."  # characters at the end of a number
 
 
 def _parts(text: str) -> tuple[str, str]:
-    """Return the number and the unit in a text; without a unit, the text and ""."""
+    """Split a text into number and unit; without a unit, into the text and ""."""
     match = _QUANTITY.fullmatch(text)
     return (match[1], match[2]) if match else (text, "")
 
@@ -60,7 +60,7 @@ def is_number(text: str) -> bool:
 
 
 def number_of(option: str, text: str, unit: str = "") -> float:
-    """Return a finite number in SI units.  Raises ValueError, also for a unit other than the value's."""
+    """Return a finite number in SI units; ``unit`` is the expected SI unit. Raises ValueError for another unit."""
     try:
         result = in_si(text, unit)
     except ValueError as error:
@@ -71,7 +71,7 @@ def number_of(option: str, text: str, unit: str = "") -> float:
 
 
 def in_si(text: str, unit: str) -> float:
-    """Return a number in SI units; NaN for another text.  Raises ValueError for a unit other than ``unit``."""
+    """Return a number in the SI unit ``unit``; NaN for another text. Raises ValueError for another unit."""
     number, stated = _parts(text)
     try:
         result = float(number)
@@ -87,7 +87,7 @@ def in_si(text: str, unit: str) -> float:
 
 
 def not_a_number(expected: str, text: str) -> str:
-    """Return the message for a text that is not the expected number; it explains a comma before a digit."""
+    """Return the error message for a text that is not a number; it explains a decimal comma."""
     message = f"expected {expected}, got {text!r}"
     if DEGREES.fullmatch(text):
         message += "; angles are in rad, or in degrees as 90deg: 90° is 1.5708"
@@ -97,9 +97,9 @@ def not_a_number(expected: str, text: str) -> str:
 
 
 def words_of(option: str, texts: Sequence[str]) -> list[str]:
-    """Return the words that are separated by blanks and commas, without brackets; a unit joins the number before it.
+    """Split texts into words at blanks and commas, without brackets; a unit is joined to the number before it.
 
-    Raises ValueError for a comma that may be a decimal point: the only one of a word without points.
+    Raises ValueError for a comma that may be a decimal point: a single comma in a word without points.
     """
     result: list[str] = []
     for word in (word for text in texts for word in text.split()):

@@ -59,7 +59,7 @@ EXIT_CODES: dict[int, str] = {
 
 
 class CommandError(Exception):
-    """An error that ends a command, with its exit code and message, and the errors and warnings of a file."""
+    """Error that ends a command: exit code, message, and the errors and warnings of a file."""
 
     def __init__(self, code: int, message: str, issues: Sequence[Issue] = (), warnings: Sequence[Issue] = ()) -> None:
         super().__init__(message)
@@ -67,13 +67,13 @@ class CommandError(Exception):
 
 
 def error_data(error: CommandError) -> dict[str, Any]:
-    """Return an error as plain data for JSON."""
+    """Return an error as data for JSON."""
     problems = {name: [*map(issue_data, getattr(error, name))] for name in ("issues", "warnings")}
     return {"error": str(error), "exit_code": error.code, **problems}
 
 
 class UsageExit(SystemExit):
-    """The end of a command with wrong arguments, after the message has been printed."""
+    """Exception that ends a command with wrong arguments, after the message has been printed."""
 
     def __init__(self, message: str) -> None:
         super().__init__(USAGE)
@@ -81,7 +81,7 @@ class UsageExit(SystemExit):
 
 
 def issue_data(issue: Issue) -> dict[str, Any]:
-    """Return a problem of a robot's file as plain data for JSON."""
+    """Return an issue of a robot's file as data for JSON."""
     where = issue.where
     return {
         "code": issue.code,
@@ -96,7 +96,7 @@ def issue_data(issue: Issue) -> dict[str, Any]:
 
 @dataclass(frozen=True, slots=True)
 class Terminal:
-    """Output of a command: a stream for its data, and one for its messages."""
+    """Streams of a command: one for its data, one for its messages."""
 
     out: Stream
     log: Stream
@@ -164,9 +164,9 @@ _COMPOUND = re.compile(r"(?<![\w.'\"/-])([a-z]+(?:_[a-z]+)+)(?![\w.'\"(=/])")
 
 
 def with_options(message: str, options: Mapping[str, str]) -> str:
-    """Return a message of Python code with ``options`` for arguments: ``--voxel-size`` for voxel_size.
+    """Return an error message with the names of options instead of Python arguments: ``--voxel-size`` for voxel_size.
 
-    These are the argument at the beginning, after which the function's name is left out, and words with underscores.
+    Replaced are the argument at the beginning, without the function's name before it, and words with underscores.
     """
 
     def option(match: re.Match[str]) -> str:
@@ -176,7 +176,7 @@ def with_options(message: str, options: Mapping[str, str]) -> str:
 
 
 def quantity(count: int, singular: str) -> str:
-    """Return a count with its noun: "1 link", "7 links"."""
+    """Return a count with its noun, such as "1 link" or "7 links"."""
     return f"{count} {singular}" if count == 1 else f"{count} {singular}s"
 
 
@@ -201,7 +201,7 @@ def folded(
     left: Sequence[int] = (0,),
     together: Sequence[Sequence[int]] = (),
 ) -> list[str]:
-    """Return the lines of a table that is split by columns into parts, one below the other, to fit a width.
+    """Return the lines of a table, split into parts one below the other so that it fits a width.
 
     Each part begins with the first column. Columns without content (or only dashes) are omitted. Columns listed
     ``together`` are in one part if it has enough space. Rows without content in a part appear only in the first. Cells

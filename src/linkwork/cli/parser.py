@@ -90,9 +90,9 @@ _INSTEAD = {  # of options that no command has
 
 @dataclass(frozen=True, slots=True)
 class WordForm:
-    """The form of the words of an option, for the ``type`` of argparse; a word of another form ends the option.
+    """Pattern of the words of an option, as ``type`` of argparse; a word with another pattern ends the option.
 
-    The first ``free`` words of the option have any form.
+    The first ``free`` words of the option may be any text.
     """
 
     fits: Callable[[str], bool]
@@ -123,7 +123,7 @@ class CommandParser(argparse.ArgumentParser):
         self._negative_number_matcher = _NEGATIVE_NUMBER
 
     def parse_known_args(self, args: Any = None, namespace: Any = None) -> tuple[Any, list[str]]:
-        """Parse the words; end with the usage of this command for options that it does not have."""
+        """Parse the words; print the usage and exit for an option that the command does not have."""
         parsed, unread = super().parse_known_args(self._in_order(list(args or ())), namespace)
         if unread:
             word = next((word for word in unread if word != "--"), "--")
@@ -169,7 +169,7 @@ class CommandParser(argparse.ArgumentParser):
             raise argparse.ArgumentError(action, f"expected {expected}, got {got}{hint and '; '}{hint}")
 
     def _in_order(self, words: Sequence[str]) -> list[str]:
-        """Return the words with the positional arguments at the end, after ``--``."""
+        """Return the words with all positional arguments moved to the end, after ``--``."""
         positional: list[str] = []
         groups: list[tuple[argparse.Action | None, list[str], list[str]]] = []  # options, their words, files among them
         queue = list(words)
@@ -215,7 +215,7 @@ class CommandParser(argparse.ArgumentParser):
         return [*(word for _, chosen, _ in groups for word in chosen), *(["--", *positional] if positional else [])]
 
     def _option_hint(self, name: str) -> str:
-        """Return the name of an option with a former or another usual name, or the nearest name, for a message."""
+        """Return the option that replaces a former or another usual name, or the option with the nearest name."""
         if name in ("-o", "--output", "--out", "--output-format", "--to-format") and self.prog.endswith("convert"):
             return "the second file is the output, and its suffix the format: linkwork convert robot.urdf robot.xml"
         present = [new for new in _OTHER_NAMES.get(name, ()) if new in self._option_string_actions]
@@ -236,9 +236,10 @@ def _slot_text(action: argparse.Action) -> str:
 
 
 def _words_of(action: argparse.Action, words: Sequence[str], missing: int, needed: int) -> int:
-    """Return the number of words, with the option's name, that belong to the option if files are missing.
+    """Return the number of words, including the option's name, that belong to an option if files are missing.
 
-    The remaining words are at most the ``missing`` files.  Words without a form are files only if ``needed``.
+    The remaining words are files, at most ``missing`` of them. Words of options without a pattern are files only if
+    ``needed``.
     """
     form, choices = action.type, action.choices
     if isinstance(form, WordForm) or choices is not None:

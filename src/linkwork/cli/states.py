@@ -1,4 +1,4 @@
-"""One configuration of a robot in the arguments of a command, and the vectors and matrices that belong to it."""
+"""Configurations of a robot in the arguments of a command, with the velocities and forces that belong to them."""
 
 from __future__ import annotations
 
@@ -66,7 +66,7 @@ def add_frames(parser: argparse.ArgumentParser, about: str) -> None:
 
 
 def named_or_listed(robot: Robot, arguments: argparse.Namespace) -> np.ndarray | None:
-    """Return the configuration of the options, or None without one.  Raises CommandError."""
+    """Return the configuration that the options state; None if they state none. Raises CommandError."""
     try:
         q = None
         if arguments.configuration is not None:
@@ -79,9 +79,9 @@ def named_or_listed(robot: Robot, arguments: argparse.Namespace) -> np.ndarray |
 
 
 def required_q(robot: Robot, arguments: argparse.Namespace, terminal: Terminal) -> np.ndarray:
-    """Return the configuration of the options, by default the one in which `Robot.show` draws the robot.
+    """Return the configuration that the options state, by default that in which `Robot.show` draws the robot.
 
-    Warns if constraints do not hold there.  Raises CommandError.
+    Warns if constraints do not hold there. Raises CommandError.
     """
     q = named_or_listed(robot, arguments)
     if q is not None:
@@ -139,9 +139,9 @@ def configuration_of(
 
 
 def configurations_of(robot: Robot, arguments: argparse.Namespace, terminal: Terminal) -> np.ndarray:
-    """Return the configuration (nq,) of the options as `required_q` does, or (n, nq) from a table of ``--q``.
+    """Return the configuration (nq,) that the options state, as `required_q`, or (n, nq) from a table.
 
-    A table is @FILE of several rows.  Raises CommandError.
+    A table is ``--q @FILE`` with several rows. Raises CommandError.
     """
     texts = arguments.q or [""]
     if len(texts) > 1 or not is_file(texts):
@@ -164,7 +164,7 @@ def configurations_of(robot: Robot, arguments: argparse.Namespace, terminal: Ter
 
 
 def _with_closed_loops(robot: Robot, option: str, q: np.ndarray, chosen: Sequence[str]) -> np.ndarray:
-    """Return q with closed loops; joints with ``chosen`` coordinates keep these values.  Raises ValueError."""
+    """Return q with closed loops; ``chosen`` coordinates keep the values of their joints. Raises ValueError."""
     if not _is_open(robot, q):
         return q
     try:
@@ -181,7 +181,7 @@ def _with_closed_loops(robot: Robot, option: str, q: np.ndarray, chosen: Sequenc
 
 
 def closed_configuration(robot: Robot, option: str, q: np.ndarray) -> np.ndarray:
-    """Return the configuration with closed loops near one.  Raises ValueError if none is found."""
+    """Return a configuration with closed loops near ``q``. Raises ValueError if none is found."""
     if not _is_open(robot, q):
         return q
     result = robot.assemble(q, check=False)
@@ -193,8 +193,8 @@ def closed_configuration(robot: Robot, option: str, q: np.ndarray) -> np.ndarray
 def velocity_of(robot: Robot, q: np.ndarray, option: str, texts: Sequence[str], *, tables: bool = False) -> np.ndarray:
     """Return a velocity (nv,) from the text of an option: all elements, or NAME=NUMBER for some.
 
-    With ``tables``, q may be (n, nq), and @FILE may have several rows; the velocities are (n, nv).  The constraints of
-    the robot determine the other elements; those that remain free are the smallest ones.  Raises ValueError for
+    With ``tables``, q may be (n, nq), and @FILE may have several rows; the velocities are (n, nv). The constraints of
+    the robot determine the other elements, with the smallest norm where they leave a choice. Raises ValueError for
     velocities that the constraints do not permit, and UnknownNameError.
     """
 
@@ -233,7 +233,7 @@ def _permitted_rows(
     units: Mapping[str, str],
     tables: bool,
 ) -> np.ndarray:
-    """Return the vectors of an option's text that the constraints permit: G x = −bias(q_k, k) in row k."""
+    """Return the vectors in an option's text, completed so that the constraints permit them: G x = −bias(q_k, k)."""
     zero = np.zeros(robot.nv)
     if tables:
         rows, several = chosen_rows(option, texts, zero, robot.v_names, "v", units)
@@ -253,7 +253,7 @@ def _permitted_rows(
 
 
 def _row(x: np.ndarray, k: int) -> np.ndarray:
-    """Return row k of a table (n, ...), or the only row, or a vector itself."""
+    """Return row k of a table (n, ...), its only row if n = 1, or x itself if x is a vector."""
     row: np.ndarray = x if x.ndim == 1 else x[k if len(x) > 1 else 0]
     return row
 
@@ -261,7 +261,7 @@ def _row(x: np.ndarray, k: int) -> np.ndarray:
 def _permitted(
     robot: Robot, q: np.ndarray, option: str, x: np.ndarray, chosen: Sequence[str], c: np.ndarray
 ) -> np.ndarray:
-    """Return x (nv,) with G x = c; ``chosen`` elements keep their values, and the others are the smallest ones."""
+    """Return x (nv,) with G x = c: ``chosen`` elements are unchanged, and the others have the smallest norm."""
     G = np.asarray(robot.constraint_jacobian(q, **_now(robot)))
     free = ~np.isin(robot.v_names, chosen)
     is_whole, missing = not free.any(), c - G @ x
@@ -281,7 +281,7 @@ def _permitted(
 
 
 def _now(robot: Robot) -> dict[str, Any]:
-    """Return the keyword ``time`` for constraints that depend on it."""
+    """Return the keyword argument ``time`` for a robot with time-dependent constraints, else {}."""
     return {"time": 0.0} if any(c.time_dependent for c in robot.tree.constraints) else {}
 
 

@@ -43,9 +43,9 @@ def is_file(texts: Sequence[str]) -> bool:
 def stored_values(
     option: str, word: str, keys: Sequence[str] | Mapping[str, Any], names: Sequence[str]
 ) -> np.ndarray | dict[str, float]:
-    """Return the values that @FILE, @FILE:NAME or @FILE:NAME:ROW denotes: an array, or numbers by coordinate.
+    """Return the values that @FILE, @FILE:NAME or @FILE:NAME:ROW refers to: an array, or numbers by coordinate.
 
-    ``keys`` are the names of the array, the likeliest first.  Values are by coordinate if the file states ``names``.
+    ``keys`` are the names of the array, the likeliest first. Values are by coordinate if the file states ``names``.
     Raises ValueError, and CommandError for a file that cannot be read.
     """
     return _one(option, word, keys, names, *_selected(option, word, keys, names))
@@ -54,9 +54,9 @@ def stored_values(
 def stored_rows(
     option: str, word: str, keys: Sequence[str] | Mapping[str, Any], names: Sequence[str]
 ) -> tuple[list[np.ndarray | dict[str, float]], bool]:
-    """Return the values of all rows as `stored_values` returns those of one, and True for a table.
+    """Return the values of all rows of @FILE, each as by `stored_values`, and True if the file is a table.
 
-    A vector, values by name and a selected row are no table.
+    A vector, numbers by coordinate and a selected row do not count as a table.
     """
     content, stated, row = _selected(option, word, keys, names)
     if row is None and isinstance(content, _Table):
@@ -87,7 +87,10 @@ def _one(
 def _selected(
     option: str, word: str, keys: Sequence[str] | Mapping[str, Any], names: Sequence[str]
 ) -> tuple[Any, Any, int | None]:
-    """Return the table, the numbers by coordinate or the array of a file, its names, and the selected row."""
+    """Return the content that @FILE:NAME:ROW refers to, names of coordinates in the file, and the row or None.
+
+    The content is a table, numbers by coordinate, or an array.
+    """
     match = _STORED.fullmatch(word)
     if match is None:
         raise ValueError(f"{option}: expected @FILE or @FILE:NAME:ROW, FILE a .json, .csv, .npz or .npy, got {word!r}")
@@ -121,7 +124,7 @@ def _selected(
 def _finite(
     option: str, word: str, values: np.ndarray, names: Sequence[str], stated: Any
 ) -> np.ndarray | dict[str, float]:
-    """Return finite values, by coordinate if their names are ``stated``.  Raises ValueError."""
+    """Return finite values, by coordinate if the file states their names. Raises ValueError."""
     if not np.isfinite(values).all():
         raise ValueError(f"{option}: {word}: expected finite numbers, got {values[~np.isfinite(values)][0]}")
     if names and stated is not None and values.shape == np.shape(stated):
@@ -136,7 +139,7 @@ class _Table:
         self.header, self.rows = [name.strip() for name in header], rows
 
     def row(self, option: str, word: str, symbol: str, names: Sequence[str], row: int | None) -> dict[str, float]:
-        """Return the numbers of one row by coordinate; columns are named by it, or as "q:elbow".  Raises ValueError."""
+        """Return the numbers of a row by coordinate; columns are named "elbow" or "q:elbow". Raises ValueError."""
         columns = {name: next((x for x in (f"{symbol}:{name}", name) if x in self.header), None) for name in names}
         missing = [name for name, column in columns.items() if column is None]
         if missing or not names:
@@ -153,7 +156,7 @@ class _Table:
 
 
 def _row_index(option: str, word: str, count: int, row: int | None) -> int:
-    """Return the index of a row; the only one without a statement.  Raises ValueError."""
+    """Return the index of the selected row; if none is selected, that of the only row. Raises ValueError."""
     if row is None and count != 1:
         raise ValueError(f"{option}: {word}: expected one row, got {count}; select one: @FILE:ROW, -1 for the last")
     if row is not None and not -count <= row < count:
@@ -162,7 +165,7 @@ def _row_index(option: str, word: str, count: int, row: int | None) -> int:
 
 
 def _one_row(option: str, word: str, values: np.ndarray, row: int | None, *, matrix: bool) -> np.ndarray:
-    """Return one vector of an array, or one (4, 4) for ``matrix``.  Raises ValueError."""
+    """Return a vector from an array, or a matrix (4, 4) if ``matrix``. Raises ValueError."""
     if row is None and values.size and (values.ndim == 1 or (matrix and values.shape == (4, 4))):
         return values
     if row is None and values.ndim == 2 and values.shape[1] == 1:  # as numpy.savetxt writes a vector
@@ -197,7 +200,7 @@ def content_of(option: str, file: str, kind: str) -> Any:
 
 
 def _standard_input(option: str) -> bytes:
-    """Return the content of standard input, which is read once.  Raises ValueError for one above the limit."""
+    """Return the content of standard input, read only once. Raises ValueError if it is too large."""
     stream = sys.stdin.buffer
     if not _input or _input[0][0] is not stream:
         _input[:] = [(stream, stream.read(_BUDGET.max_bytes + 1))]
@@ -211,7 +214,7 @@ _input: list[tuple[Any, bytes]] = []  # standard input with its content
 
 
 def _is_table(data: bytes) -> bool:
-    """Return True for a text that is not JSON, and does not begin as an array, an object or a string of JSON."""
+    """Return True for text that is a table: not JSON, nor text that begins like JSON."""
     if data.lstrip()[:1] in (b"", b"[", b"{", b'"'):
         return False
     try:

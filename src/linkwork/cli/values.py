@@ -59,10 +59,10 @@ def from_zero(text: str) -> int:
 
 
 def number_from(least: float, why: str = "", *, unit: str = "") -> Callable[[str], float]:
-    """Return a function that reads a finite number >= ``least`` (may be -inf), for the ``type`` of argparse.
+    """Return a function that reads a finite number >= ``least``, for the ``type`` of argparse.
 
-    ``why`` explains the bound in its error message.  ``unit`` is the SI unit, to which units after numbers are
-    converted.
+    ``least`` may be −inf, and ``why`` explains it in the error message. ``unit`` is the SI unit to which numbers with
+    other units are converted.
     """
 
     def read(text: str) -> float:
@@ -148,7 +148,7 @@ def pose_of(option: str, texts: Sequence[str]) -> np.ndarray:
 
 
 def position_of(option: str, texts: Sequence[str], unit: str = "m") -> np.ndarray:
-    """Return the position (3,) in the text of an option, or another vector with its SI unit.  Raises ValueError."""
+    """Return the position (3,), or another vector with the SI unit ``unit``, in an option's text. Raises ValueError."""
     key = "position" if unit == "m" else option.removeprefix("--").replace("-", "_")
     values = _values_of(option, texts, (key,), (unit,) * 3)
     if values.shape != (3,):
@@ -183,10 +183,10 @@ def units_of(robot: Robot, symbol: str) -> dict[str, str]:
 def named_values(
     option: str, texts: Sequence[str], defaults: np.ndarray, names: Sequence[str], symbol: str
 ) -> np.ndarray:
-    """Return a vector from the text of an option: all elements, or NAME=NUMBER for each changed element.
+    """Return a vector from an option's text: all elements, or NAME=NUMBER for each element to change.
 
-    The other elements are taken from ``defaults``.  ``symbol`` names the vector in messages.  NAME=NUMBER after @FILE
-    changes elements of the file.  Raises ValueError and UnknownNameError.
+    The other elements are taken from ``defaults``. ``symbol`` names the vector in messages. NAME=NUMBER after @FILE
+    changes elements of the file. Raises ValueError and UnknownNameError.
     """
     return chosen_values(option, texts, defaults, names, symbol)[0]
 
@@ -199,9 +199,9 @@ def chosen_values(
     symbol: str,
     units: Mapping[str, str] | None = None,
 ) -> tuple[np.ndarray, tuple[str, ...]]:
-    """Return a vector as `named_values` does, and the names of its chosen elements: those named, or all.
+    """Return a vector as by `named_values`, and the names of the elements that the user stated.
 
-    ``units`` are the SI units of elements by name; numbers of others have no unit.
+    ``units`` are the SI units of elements by name; elements without a name there have no unit.
     """
     unit = (units or {}).get
     x, chosen = np.array(defaults, dtype=float), tuple(names)
@@ -244,9 +244,9 @@ def chosen_rows(
     symbol: str,
     units: Mapping[str, str] | None = None,
 ) -> tuple[list[tuple[np.ndarray, tuple[str, ...]]], bool]:
-    """Return the vectors of all rows of a table @FILE as `chosen_values` returns one, and True.
+    """Return the vectors of all rows of a table @FILE, each as by `chosen_values`, and True.
 
-    Other texts are those of one vector: it is the only row, and the second value is False.
+    For any other text the result is a single row, and False.
     """
     if len(texts) != 1 or not is_file(texts):
         return [chosen_values(option, texts, defaults, names, symbol, units)], False
@@ -258,7 +258,7 @@ def chosen_rows(
 def _coordinates(
     option: str, stored: np.ndarray | dict[str, float], defaults: np.ndarray, names: Sequence[str], symbol: str
 ) -> tuple[np.ndarray, tuple[str, ...]]:
-    """Return a vector of a file's values, with ``defaults`` where the file has none, and the names that it has."""
+    """Return a vector with a file's values and ``defaults`` elsewhere, and the names of elements in the file."""
     if isinstance(stored, dict):
         x = np.array(defaults, dtype=float)
         for name, value in stored.items():

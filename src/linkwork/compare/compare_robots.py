@@ -60,7 +60,7 @@ def compare_trees(
     seed: int | np.random.Generator,
     labels: tuple[str, str],
 ) -> RobotComparison:
-    """Return the comparison of two robots: see `Robot.compare`."""
+    """Compare two robots, and return the comparison: see `Robot.compare`."""
     to = Comparer(tolerance, ignore)
     pairing = paired(functions, left, right, names)
     frames = _Frames(left, right, names)
@@ -88,7 +88,7 @@ def compare_trees(
 
 
 class _Frames:
-    """The links and frames of two robots by name; those called "world" without inertia and shapes are left out."""
+    """Links and frames of two robots by name, without those called "world" that have neither inertia nor shapes."""
 
     def __init__(self, left: Tree, right: Tree, names: Names) -> None:
         self.left, self.right = ({frame.name: frame for frame in _stated(tree)} for tree in (left, right))
@@ -104,7 +104,7 @@ def _stated(tree: Tree) -> Sequence[Frame]:
 
 
 def _unmatched(to: Comparer, pairing: Pairing, frames: _Frames, by: str, names: Names) -> None:
-    """Record links, frames and joints that only one robot has, and note joints of other names and directions."""
+    """Record links, frames and joints that only one robot has; note joints with another name or direction."""
     if by == "links":
         for on_left, only in ((True, frames.left_only), (False, frames.right_only)):
             all_frames = frames.left if on_left else frames.right
@@ -166,7 +166,10 @@ def _inertia(to: Comparer, of_body: str, name: str, left: Inertia, right: Inerti
 def _random(
     to: Comparer, pairing: Pairing, frames: _Frames, size: float, samples: int, seed: int | np.random.Generator
 ) -> None:
-    """Compare poses, and unless inertias were left out mass matrix and gravity force, at random configurations."""
+    """Compare poses, mass matrix and gravity force at random configurations.
+
+    Without the group of inertias, only poses are compared.
+    """
     left, right = pairing.left, pairing.right
     rng = np.random.default_rng(seed)
     has_masses = not (left.inertias_ignored or right.inertias_ignored)
@@ -190,7 +193,10 @@ def _random(
 
 
 def _frame_poses(pairing: Pairing, frames: _Frames, q: list[float], q_right: list[float]) -> tuple[Matrices, Matrices]:
-    """Return the poses of all shared links and frames in the world, in both robots, by the left name."""
+    """Return the world poses of all links and frames that both robots have, in the left and in the right robot.
+
+    Keys are the names in the left robot.
+    """
     functions = pairing.functions
     placed = poses_of(functions, pairing.left, q), poses_of(functions, pairing.right, q_right)
     left = {a: (placed[0][frames.left[a].body] @ frames.left[a].placement).matrix() for a, _ in frames.shared}
@@ -199,7 +205,7 @@ def _frame_poses(pairing: Pairing, frames: _Frames, q: list[float], q_right: lis
 
 
 def _compare_joint(to: Comparer, pairing: Pairing, pair: JointPair, poses: list[dict[int, Pose]], names: Names) -> None:
-    """Compare type, axis, relations, limits and drive of a joint, with those of the right robot in its direction."""
+    """Compare type, axis, couplings, limits and drive of a joint; values of the right robot get the left direction."""
     left, right = pairing.left.bodies[pair.left], pairing.right.bodies[pair.right]
     name, sign = left.joint_name, pair.direction or 1
     to.texts("joints", "joint type", name, left.joint.type_name(), _type_of(right.joint, pair.swapped))
@@ -246,7 +252,7 @@ def _compare_joint(to: Comparer, pairing: Pairing, pair: JointPair, poses: list[
 
 
 def _direction(pairing: Pairing, joint: str) -> int:
-    """Return −1 if a joint of the right robot turns in the opposite direction on the left, else 1."""
+    """Return −1 if the joint has opposite directions in the two robots, else 1."""
     directions = {pairing.right.bodies[pair.right].joint_name: pair.direction for pair in pairing.pairs}
     return directions.get(joint, 1) or 1
 
@@ -256,7 +262,7 @@ def _type_of(joint: JointType, swapped: bool) -> str:
 
 
 def _compare_shapes(to: Comparer, name: str, left: Frame, right: Frame) -> None:
-    """Compare the shapes of a link: their kinds in order, and if these are the same their sizes and poses."""
+    """Compare the shapes of a link: kinds in order; if they are equal, also sizes and poses."""
     for group, quantity, shapes_left, shapes_right in (
         ("collisions", "collision shapes", left.collisions, right.collisions),
         ("visuals", "visual shapes", left.visuals, right.visuals),
@@ -300,7 +306,7 @@ def _compare_parts(to: Comparer, left: Tree, right: Tree, names: Names) -> None:
 
 
 def _is_added(quantity: str, name: str) -> bool:
-    """Return True for the configuration that the reader of MJCF adds to each robot."""
+    """Return True for the named configuration that linkwork's MJCF reader adds to every robot."""
     return quantity == "named configuration" and name == "qpos0"
 
 
@@ -328,9 +334,9 @@ def _compare_values(
 
 
 def _flat(value: Any, names: Names | None) -> list[float | str]:
-    """Return the numbers and texts of an object, in the order of its fields; texts with their name in the right robot.
+    """Return the numbers and texts in an object, in the order of its fields; names become those of the right robot.
 
-    The path of a mesh file counts with its last part only.
+    Of the path of a mesh file only the file name counts.
     """
     if isinstance(value, (bool, type(None))):
         return [str(value)]

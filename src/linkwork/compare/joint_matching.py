@@ -31,21 +31,21 @@ _ALIGNED = 0.999  # cosine of the angle of two axes, from which on one is the ot
 
 @dataclass(frozen=True, slots=True)
 class Names:
-    """Names of links, frames, joints, constraints and actuators of the left robot in the right one."""
+    """Map between names in the left and in the right robot, of links, frames, joints, constraints and actuators."""
 
     left_to_right: Mapping[str, str]
 
     def right(self, name: str) -> str:
-        """Return the name in the right robot."""
+        """Return the name in the right robot of an element called ``name`` in the left robot."""
         return self.left_to_right.get(name, name)
 
     def left(self, name: str) -> str:
-        """Return the name in the left robot."""
+        """Return the name in the left robot of an element called ``name`` in the right robot."""
         return next((key for key, value in self.left_to_right.items() if value == name), name)
 
     @staticmethod
     def checked(caller: str, names: Mapping[str, str], left: Tree, right: Tree) -> Names:
-        """Return the names after checks.  Raises UnknownNameError for a name that a robot does not have."""
+        """Return the map of names after checks. Raises UnknownNameError for a name that a robot does not have."""
         for tree, listed_names in ((left, names.keys()), (right, names.values())):
             known = _names_in(tree)
             for name in listed_names:
@@ -70,7 +70,7 @@ def _names_in(tree: Tree) -> dict[str, None]:
 
 @dataclass(frozen=True, slots=True)
 class JointPair:
-    """A joint of the left robot, and the same joint of the right robot, by the index of the bodies they carry."""
+    """The same joint in both robots, as the indices of the two bodies that it moves."""
 
     left: int
     right: int
@@ -82,7 +82,7 @@ class JointPair:
 
 @dataclass(frozen=True, slots=True)
 class Pairing:
-    """All joints of two robots, matched, and the velocities u that both have."""
+    """All joints of two robots, matched in pairs, and the velocities u that both robots have."""
 
     functions: Functions
     left: Tree
@@ -102,7 +102,7 @@ class Pairing:
         return self.configurations(q)
 
     def configurations(self, q: np.ndarray) -> tuple[list[float], list[float]]:
-        """Return equal configurations of the left and the right robot, which the couplings of both allow."""
+        """Return equal configurations of both robots near q, which satisfy the couplings of both."""
         q = np.array(q, dtype=float)
         for pair, master, sign in self._tied():
             relation = self.right.bodies[pair.right].coupling
@@ -126,7 +126,7 @@ class Pairing:
         return q.tolist(), q_right.tolist()
 
     def velocity_maps(self, q: list[float], other: list[float]) -> tuple[np.ndarray, np.ndarray, list[str]]:
-        """Return the matrices from common velocities u to those of the left and right robot, and the names of u."""
+        """Return matrices that map common velocities u to v of the left and of the right robot, and the names of u."""
         left, right = self.left, self.right
         tied = {pair.left: (pair, master, sign) for pair, master, sign in self._tied()}
         shared = {pair.left for pair in self.pairs}
@@ -156,7 +156,7 @@ class Pairing:
         return G, T, [names[k] for k in columns]
 
     def _tied(self) -> list[tuple[JointPair, JointPair, int]]:
-        """Return (pair, master, sign of the master) for pairs in which only the right joint follows another joint."""
+        """Return (pair, pair of the master, sign) for joints that follow a master only in the right robot."""
         by_right = {pair.right: pair for pair in self.pairs}
         result = []
         for pair in self.pairs:
@@ -170,7 +170,7 @@ class Pairing:
 
     @staticmethod
     def _own(tree: Tree, q: np.ndarray, i: int) -> list[float]:
-        """Return the configuration of a body's own joint, which may follow another one."""
+        """Return the configuration of the joint of body i; for a follower computed from the master's in q."""
         values = [float(x) for x in q[tree.q_slices[i]]]
         coupling = tree.bodies[i].coupling
         return values if coupling is None else [float(x) for x in coupling.q(values)]
@@ -185,7 +185,7 @@ def neutral_of(tree: Tree) -> list[float]:
 
 
 def paired(functions: Functions, left: Tree, right: Tree, names: Names) -> Pairing:
-    """Return the joints of two robots, matched by name, or else by the link that they carry."""
+    """Match the joints of two robots by name, or else by their child link, and return the pairs."""
     by_name = {body.joint_name: i for i, body in enumerate(right.bodies)}
     matched: dict[int, tuple[int, bool]] = {}
     for i, body in enumerate(left.bodies):
@@ -221,13 +221,13 @@ def paired(functions: Functions, left: Tree, right: Tree, names: Names) -> Pairi
 
 
 def joint_map(body: Body, q: list[float]) -> Pose:
-    """Return the pose of a body in its parent at a configuration of its own joint, without coupling."""
+    """Return X_parent_body for a configuration of the body's joint itself, without its coupling."""
     X: Pose = body.placement @ body.call_joint("X", q)
     return X @ body.rotor
 
 
 def _moved(pairing: Pairing, pair: JointPair, q_left: list[float]) -> list[float]:
-    """Return the right joint's configuration for the left joint's own one."""
+    """Return the configuration of the right joint that equals the left joint's configuration ``q_left``."""
     left, right = pairing.left.bodies[pair.left], pairing.right.bodies[pair.right]
     if pair.direction and (left.joint.nq, right.joint.nq) == (1, 1):
         return [pair.direction * q_left[0]]  # keeps full turns
@@ -241,19 +241,19 @@ def _moved(pairing: Pairing, pair: JointPair, q_left: list[float]) -> list[float
 
 
 def _are_equal(left: Body, right: Body, pair: JointPair) -> bool:
-    """Return True for joints that have the same coordinates: of one type, or of the opposite one if swapped."""
+    """Return True if two joints have the same coordinates: equal types, or opposite types if swapped."""
     return (left.joint.reversed() if pair.swapped else left.joint) == right.joint
 
 
 def _columns(body: Body, q: list[float]) -> np.ndarray:
-    """Return the motion subspace (6, nv) of a body's own joint, in the axes of the body."""
+    """Return the motion subspace (6, nv) of a body's joint without coupling, in the axes of the body."""
     S = body.call_joint("S", q)
     S = S if body.rotor.is_identity else body.rotor.inv() @ S
     return np.array([column.elements() for column in S.columns], dtype=float).reshape(-1, 6).T
 
 
 def _rates(pairing: Pairing, pair: JointPair, q_left: list[float], q_right: list[float]) -> np.ndarray:
-    """Return the matrix from the left joint's own velocities to the right joint's."""
+    """Return the matrix that maps velocities of the left joint to velocities of the right joint."""
     left, right = pairing.left.bodies[pair.left], pairing.right.bodies[pair.right]
     if pair.direction and (left.joint.nv, right.joint.nv) == (1, 1):
         return np.array([[float(pair.direction)]])
@@ -263,7 +263,7 @@ def _rates(pairing: Pairing, pair: JointPair, q_left: list[float], q_right: list
 
 
 def axis_at_zero(tree: Tree, i: int, X: Pose) -> tuple[str, np.ndarray] | None:
-    """Return the axis (3,) of a joint of one velocity in the world, and "rad" or "m"; None for other joints.
+    """Return the axis (3,) in the world of a joint with one velocity, and "rad" or "m"; None for other joints.
 
     X is the pose of the body in the world with all joints at zero.
     """
@@ -290,10 +290,11 @@ def _pair(
     on_right: Collection[str],
     pose_of_link: Callable[[str, str], Pose],
 ) -> JointPair:
-    """Return the pair of two joints with the sign of their coordinates, by their axes in the link of the left joint.
+    """Return the pair of bodies i and j with the sign of the joint's coordinates.
 
-    ``on_left`` has the body of each left link, ``on_right`` the right links; ``pose_of_link`` returns the
-    pose of a right link in another right link with all joints at zero.
+    The sign follows from the axes of both joints in the child link of the left joint. ``on_left`` has the body of each
+    left link, ``on_right`` the right links; ``pose_of_link`` returns the pose of a right link in another right link
+    with all joints at zero.
     """
     body, partner = left.bodies[i], right.bodies[j]
     link, carried = names.right(body.name), names.left(partner.name)

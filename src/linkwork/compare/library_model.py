@@ -35,7 +35,7 @@ LIBRARIES = {"mujoco": "mujoco_model:MuJoCoModel", "pinocchio": "pinocchio_model
 
 
 class CannotCompare(ValueError):
-    """The library is not installed, or does not have this robot."""
+    """Error: the library is not installed, or its model of this robot cannot be built."""
 
 
 class LibraryModel(ABC):
@@ -45,7 +45,7 @@ class LibraryModel(ABC):
 
     @abstractmethod
     def poses(self, q: np.ndarray, names: Sequence[str]) -> dict[str, np.ndarray]:
-        """Return the poses (4, 4) in the world of the links with these names that the library has."""
+        """Return the world poses (4, 4) of those links in ``names`` that the library's model has."""
 
     @abstractmethod
     def inertia_and_gravity(self, q: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
@@ -68,7 +68,7 @@ class LibraryModel(ABC):
 def compare_with_library(
     robot: Any, library: str, *, tolerance: float, samples: int, seed: int | np.random.Generator
 ) -> RobotComparison:
-    """Return the comparison of a robot with a library's model of it: see `Robot.compare_with_library`."""
+    """Compare a robot with another library's model of it: see `Robot.compare_with_library`."""
     module, _, cls = LIBRARIES[library].partition(":")
     model: LibraryModel = getattr(import_module(f"{__package__}.{module}"), cls)(robot)
     tree = robot.tree

@@ -88,8 +88,8 @@ class ComparisonMethods(RobotBase):
         """Compare the robot with the model that another library reads from the same file.
 
         Compared are the poses of all links, the mass matrix without armature, and the gravity force, at zero and at
-        ``samples`` random configurations from ``seed``.  ``tolerance`` is relative.  Pinocchio reads URDF files, MuJoCo
-        URDF and MJCF files.  Mesh files are not opened for URDF.
+        ``samples`` random configurations, drawn with ``seed``. ``tolerance`` is relative. Pinocchio reads URDF files,
+        MuJoCo URDF and MJCF files. Mesh files are not opened for URDF.
 
         Raises ValueError if the library is not installed, if it does not read the file, or if the robot was not read
         from a file.

@@ -96,7 +96,7 @@ def _read_urdf(mujoco: Any, path: Path, tree: Tree) -> Any:
 
 
 def _quietly(mujoco: Any, read: Callable[[], Any]) -> Any:
-    """Return the result of a function, and drop MuJoCo's warnings, which it would write to a file.
+    """Return the result of ``read()``, and discard warnings of MuJoCo, which would be written to a file.
 
     Raises CannotCompare.
     """

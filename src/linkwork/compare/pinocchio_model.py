@@ -32,9 +32,9 @@ def pinocchio_version() -> str | None:
 
 
 class PinocchioModel(LibraryModel):
-    """Pinocchio's model of a robot, from the robot's file or from ``text``, for linkwork's arrays (samples, ...).
+    """Pinocchio's model of a robot, from its file or from ``text``, with arrays (..., n) in linkwork's conventions.
 
-    Mimic joints of the robot are mimic joints of the model.  Raises CannotCompare.
+    Mimic joints of the robot are mimic joints of the model. Raises CannotCompare.
     """
 
     def __init__(self, robot: Any, text: str | None = None) -> None:
@@ -98,11 +98,11 @@ class PinocchioModel(LibraryModel):
 
     @staticmethod
     def swapped(six: np.ndarray) -> np.ndarray:
-        """Motions or forces (6, ...) with linear and angular part exchanged."""
+        """Return twists or wrenches (6, ...) with linear and angular part exchanged."""
         return six[_SWAP]
 
     def each(self, function: Callable[..., Any], q: np.ndarray, *v: np.ndarray) -> np.ndarray:
-        """Return a Pinocchio function's results for each of linkwork's states: an independent reference."""
+        """Return the results of a Pinocchio function for each of linkwork's states."""
         states = zip(self.q(q), *map(self.v, v), strict=True)
         return np.array([np.array(function(self.model, self.data, *state)) for state in states])
 

@@ -18,9 +18,9 @@ __all__ = ["ComparedQuantity", "Comparer", "RobotComparison", "RobotDifference"]
 @published_in("linkwork.parts")
 @dataclass(frozen=True, slots=True)
 class RobotDifference:
-    """One value that differs, or something that only one robot has.
+    """A value that differs between two robots, or an element that only one of them has.
 
-    ``left`` and ``right`` are the values in both, as text; "-" means that a robot has no value.  ``absolute`` is the
+    ``left`` and ``right`` are the values in both, as text; "-" means that a robot has no value. ``absolute`` is the
     difference in the unit of ``quantity``, and ``relative`` is that difference divided by the scale of the quantity;
     both are None for values that are not numbers.
 
@@ -86,11 +86,12 @@ def _plain(x: float | None) -> float | None:
 @published_in("linkwork.parts")
 @dataclass(frozen=True, repr=False, init=False)
 class RobotComparison(ReturnedValue):
-    """Comparison of two robots by the names of links and joints.
+    """Result of a comparison of two robots, by the names of links and joints.
 
-    ``left`` and ``right`` name both.  A number differs if its difference is more than ``tolerance`` times its scale,
-    which is the larger of both values, or the size to which rounding is relative. For positions this is the robot's
-    size, for an element of the mass matrix its diagonal elements' size.  ``notes`` say how joints were matched.
+    ``left`` and ``right`` are the names of the robots. A number differs if its difference is more than ``tolerance``
+    times its scale, which is the larger of both values, or a size typical of the quantity. For positions this is the
+    robot's size, for an element of the mass matrix that of its diagonal elements. ``notes`` say how joints were
+    matched.
     """
 
     left: str
@@ -107,7 +108,7 @@ class RobotComparison(ReturnedValue):
         return not self.differences
 
     def of(self, group: str) -> tuple[RobotDifference, ...]:
-        """Return the differences of a group, such as "inertias" or "limits"."""
+        """Return the differences in a group of quantities, such as "inertias" or "limits"."""
         return tuple(x for x in self.differences if x.group == group)
 
     def as_dict(self) -> dict[str, Any]:
@@ -197,7 +198,7 @@ class Comparer:
         self.notes: list[str] = []
 
     def values(self, group: str, quantity: str, subject: str, left: Any, right: Any, scale: float = 0.0) -> None:
-        """Compare numbers or arrays of one shape; the scale is at least the largest of their values.
+        """Compare numbers or arrays of one shape; the scale is the largest of ``scale`` and their magnitudes.
 
         Infinite values are the same if they are equal, and differ from all others.
         """
@@ -220,7 +221,7 @@ class Comparer:
     def record(
         self, group: str, quantity: str, subject: str, left: str, right: str, absolute: float, relative: float
     ) -> None:
-        """Record a comparison: a difference if ``relative`` is more than the tolerance, or not a number."""
+        """Record a compared value; it is a difference if ``relative`` is NaN or more than the tolerance."""
         if group in self.ignore:
             return
         differs = not relative <= self.tolerance
@@ -230,7 +231,7 @@ class Comparer:
             self.differences.append(RobotDifference(group, quantity, subject, left, right, *known))
 
     def texts(self, group: str, quantity: str, subject: str, left: str, right: str) -> None:
-        """Compare texts, such as types: they are the same or not."""
+        """Compare texts, such as types, for equality."""
         self.record(group, quantity, subject, left, right, math.inf, 0.0 if left == right else math.inf)
 
     def only(self, group: str, quantity: str, subject: str, *, left: bool) -> None:
@@ -258,7 +259,7 @@ class Comparer:
 
 
 def _text(values: np.ndarray) -> str:
-    """Return numbers as text: with nine digits, and of more than six only the shape."""
+    """Return numbers as text with nine digits; for more than six numbers only the shape."""
     if values.size > 6:
         return f"({' × '.join(map(str, values.shape))})"
     shown = [f"{x + 0.0:.9g}" for x in values.ravel()]

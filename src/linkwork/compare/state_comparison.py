@@ -43,12 +43,12 @@ class Dynamics(NamedTuple):
 
 
 def poses_of(functions: Functions, tree: Tree, q: list[float]) -> dict[int, Pose]:
-    """Return the pose of every body in the world by its index, and the world's."""
+    """Return the world pose of each body by its index, and that of the world, the identity."""
     return {WORLD: Pose.identity(), **dict(enumerate(functions["forward_kinematics"].compute(tree, q)))}
 
 
 def size_of(poses: Mapping[int, Pose]) -> float:
-    """Return the largest distance [m] of a body's origin from the world's, or 1 m if all are zero."""
+    """Return the largest distance [m] of a body's origin from the world's origin; 1 m if all are zero."""
     return max(math.hypot(*X.translation) for X in poses.values()) or 1.0
 
 
@@ -69,7 +69,7 @@ def gravity_scale(tree: Tree) -> float:
 
 
 def compare_poses(to: Comparer, poses: Sequence[tuple[Matrices, Matrices]], size: float, when: str) -> None:
-    """Compare positions, relative to the size [m] of the robot, and orientations of all frames.
+    """Compare positions and orientations of frames; errors of positions are relative to the robot's ``size`` [m].
 
     ``poses`` has both models' poses by the same names, for each configuration; the largest difference counts.
     """
@@ -91,12 +91,12 @@ def compare_poses(to: Comparer, poses: Sequence[tuple[Matrices, Matrices]], size
 
 
 def _angle(R: np.ndarray, S: np.ndarray) -> float:
-    """Return the angle between two orientations, accurate for small angles."""
+    """Return the angle [rad] of the rotation between two rotation matrices, accurate for small angles."""
     return 2.0 * math.asin(min(float(np.linalg.norm(R - S)) / math.sqrt(8.0), 1.0))
 
 
 def _rotation_vector(R: np.ndarray) -> np.ndarray:
-    """Return the rotation vector of a rotation matrix, to a few digits: for display."""
+    """Return the rotation vector [rad] of a rotation matrix with a few digits, for display."""
     values, vectors = np.linalg.eig(R)
     axis = np.real(vectors[:, int(np.argmin(np.abs(values - 1.0)))])
     skew = np.array([R[2, 1] - R[1, 2], R[0, 2] - R[2, 0], R[1, 0] - R[0, 1]])
@@ -150,7 +150,7 @@ def compare_dynamics(to: Comparer, velocities: Sequence[str], states: Sequence[t
 
 
 def _worst(values: Sequence[tuple[float, float, float]]) -> tuple[float, float, float]:
-    """Return the pair with its scale that differs most."""
+    """Return the triple (left value, right value, scale) with the largest relative difference."""
 
     def relative(pair: tuple[float, float, float]) -> float:
         a, b, scale = pair

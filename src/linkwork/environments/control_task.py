@@ -36,14 +36,13 @@ class ControlTask:
     """Control task of a robot for reinforcement learning: actions, initial states, observations, rewards and failure.
 
     ``start(rng)`` returns the initial q (nq,) and v (nv,), arrays or dicts by joint; ``goal(rng)`` returns values (k,)
-    that are constant in an episode.
-    The other functions are traced, so their arguments are symbols. An action (m,), limited to −1 and 1, scales the
-    ``efforts`` (m,) [N·m, N] of the ``joints``, each of one degree of freedom. ``observe(q, v, goal)`` returns the
-    observation and ``reward(q, v, action, goal)`` the reward of the state after an action. ``failed(q, v, goal)`` is
-    nonzero where the episode fails. An action is constant for ``steps_per_action`` steps of ``dt`` [s]; an episode is
-    truncated after ``horizon`` actions. ``contacts`` are as in `Robot.simulate`.
+    that are constant in an episode. The other functions are traced, so their arguments are symbols. An action (m,),
+    limited to −1 and 1, scales the ``efforts`` (m,) [N·m, N] of the ``joints``, each of one degree of freedom.
+    ``observe(q, v, goal)`` returns the observation and ``reward(q, v, action, goal)`` the reward of the state after an
+    action. ``failed(q, v, goal)`` is nonzero where the episode fails. An action is constant for ``steps_per_action``
+    steps of ``dt`` [s]; an episode is truncated after ``horizon`` actions. ``contacts`` are as in `Robot.simulate`.
 
-    A ``controller`` replaces ``joints`` and ``efforts``.  It is a controller as in `Robot.simulate`, evaluated once in
+    A ``controller`` replaces ``joints`` and ``efforts``. It is a controller as in `Robot.simulate`, evaluated once in
     each step at the time of the episode. A function gets the action (``action_size``,) as its argument ``action``. A
     controller of `linkwork.control` gets the inputs by name that ``command(q, v, action, goal)`` returns for the state
     in which an action begins.
@@ -54,15 +53,15 @@ class ControlTask:
     ``info(q, v, action, goal)`` returns a dict of numbers by name for the state after an action, such as the terms of
     the reward, which environments return as the info of `step`.
 
-    With ``achieved(q, v)``, the goal (k,) that a state achieves, the task is goal-conditioned.  Then
-    ``reward(achieved, goal)`` is a function of only the achieved and the desired goal, and observations are dicts like
-    those of gymnasium-robotics' ``GoalEnv``: ``"observation"``, ``"achieved_goal"`` and ``"desired_goal"``.
+    With ``achieved(q, v)``, the goal (k,) that a state achieves, the task is goal-conditioned. Then ``reward(achieved,
+    goal)`` is a function of only the achieved and the desired goal, and observations are dicts like those of
+    gymnasium-robotics' ``GoalEnv``: ``"observation"``, ``"achieved_goal"`` and ``"desired_goal"``.
 
     ``marker(goal)`` is the position (3,) of the goal in the world [m], which pictures show.
 
-    Functions may have further arguments, which get values by name.  ``observe`` gets ``last_action`` (m,) and the
-    readings of each sensor by its name.  ``reward`` and ``info`` get ``previous_action`` and exact readings, and
-    ``failed`` gets exact readings.  All these functions, ``achieved`` and ``start`` get ``robot``, with the parameters
+    Functions may have further arguments, which get values by name. ``observe`` gets ``last_action`` (m,) and the
+    readings of each sensor by its name. ``reward`` and ``info`` get ``previous_action`` and exact readings, and
+    ``failed`` gets exact readings. All these functions, ``achieved`` and ``start`` get ``robot``, with the parameters
     of the episode.
 
     Raises ValueError and UnknownNameError for joints and efforts that do not fit the robot.
@@ -220,10 +219,10 @@ def _unchecked(caller: str, argument: str, value: Any) -> Any:
 def optional_arguments(
     argument: str, called: Callable[..., Any], positional: Iterable[str], optional: Iterable[str]
 ) -> tuple[str, ...]:
-    """Return the names of ``optional`` arguments that a function takes after its positional ones.
+    """Return those names in ``optional`` that a function accepts as arguments after its positional arguments.
 
-    ``argument`` is the name of the function's argument in `ControlTask`.  Raises TypeError for a function that cannot
-    be called with these arguments.
+    ``argument`` is the name of the function in `ControlTask`. Raises TypeError for a function that cannot be called
+    with these arguments.
     """
     function("ControlTask", argument, called)
     try:

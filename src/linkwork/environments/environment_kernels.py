@@ -1,4 +1,4 @@
-"""Kernels of environments: the steps of an action with reward and failure, observations, and first sensor readings."""
+"""Kernels of environments: the steps, reward and failure of an action, observations, and first sensor readings."""
 
 from __future__ import annotations
 
@@ -28,19 +28,19 @@ __all__ = [
 
 
 class EnvironmentKernel(NamedTuple):
-    """Kernel with the names of its inputs, some of which are dicts of arrays."""
+    """Compiled kernel with the names of its inputs; some inputs are dicts of arrays."""
 
     kernel: Kernel
     names: tuple[str, ...]
 
     @staticmethod
     def of(function: Callable[..., Any], name: str, shapes: Mapping[str, Any]) -> EnvironmentKernel:
-        """Return the compiled function of inputs with these shapes."""
+        """Compile ``function`` for inputs of these shapes, and return the kernel."""
         return EnvironmentKernel(compile(function, name=name, **shapes), tuple(shapes))
 
 
 class _ExactSensor(Sensor):
-    """Readings of another sensor, without its noise, bias, delay and resolution."""
+    """Sensor with the readings of another sensor, but without noise, bias, delay and resolution."""
 
     def __init__(self, sensor: Sensor) -> None:
         super().__init__()
@@ -54,7 +54,7 @@ class _ExactSensor(Sensor):
 
 
 class _InEpisode:
-    """Controller of a task at the time of the episode, with its state after the action before."""
+    """Controller of a task, called with the time of the episode and the controller state after the previous action."""
 
     def __init__(self, law: Any, begin: Any, inputs: Mapping[str, Any], start: Any) -> None:
         self.law, self._begin, self._start = law, begin, start
@@ -85,7 +85,7 @@ def observed_sensors(task: ControlTask) -> dict[str, int]:
 
 
 def noisy_sensors(task: ControlTask) -> dict[str, int]:
-    """Return the number of readings of each of `observed_sensors` with noise, by name."""
+    """Return the number of readings of each sensor in `observed_sensors` that has noise, by name."""
     return {name: n for name, n in observed_sensors(task).items() if any(task.sensors[name].each("noise", n))}
 
 
@@ -94,9 +94,10 @@ def _observed(task: ControlTask) -> tuple[str, ...]:
 
 
 def observation_kernel(task: ControlTask, goal_size: int, parameters: Mapping[str, Any]) -> EnvironmentKernel:
-    """Return the kernel of the observation from q, v, goal, the last action, exact readings and normal samples.
+    """Return the kernel that computes the observation from q, v, goal, last action, exact readings and noise samples.
 
-    ``parameters`` are the shapes of the robot's parameters that vary, by name.
+    Noise samples are normal with variance 1. ``parameters`` are the shapes of the robot's parameters that vary, by
+    name.
     """
 
     def observation(q: Any, v: Any, goal: Any, **inputs: Any) -> Any:
@@ -138,22 +139,22 @@ def _observation(task: ControlTask, q: Any, v: Any, goal: Any, inputs: Mapping[s
 
 
 def _line_of(function: Any) -> str:
-    """Return the file and line of a task's function, as tracing adds them to errors."""
+    """Return the file and line of a task's function, as in error messages of tracing."""
     code = getattr(function, "__code__", None)
     return "" if code is None else f"\n    at {code.co_filename}:{code.co_firstlineno}, in {code.co_name}"
 
 
 def _number(name: str, function: Callable[..., Any], graph: Any, *arguments: Any, **more: Any) -> Any:
-    """Return the result of a task's function as a number: 1 for a true truth value, 0 for a false one.
+    """Return the result of a task's function as a number; True is 1, False is 0.
 
-    ``graph`` is that of the trace.  Raises TypeError for arrays, and for arithmetic with truth values.
+    ``graph`` is the graph of the trace. Raises TypeError for arrays, and for arithmetic with truth values.
     """
     before = len(graph.nodes)
     return _as_number(name, function, graph, before, function(*arguments, **more))
 
 
 def _as_number(name: str, function: Callable[..., Any], graph: Any, before: int, result: Any) -> Any:
-    """Return a value of a task's ``function`` as a number; its nodes in the ``graph`` begin at ``before``."""
+    """Convert the result of a task's ``function`` to a number; its nodes in the ``graph`` begin at ``before``."""
     if isinstance(result, np.ndarray) and not result.ndim:
         result = result.item()
     remedy = ""
@@ -172,7 +173,7 @@ _TAKEN = ("randomization", "final_obs", "final_info", "episode")  # names of oth
 
 
 def _logged(function: Any, graph: Any, *arguments: Any, **more: Any) -> dict[str, Any]:
-    """Return the numbers of a task's information by name.  Raises TypeError and ValueError for other values."""
+    """Return the values of a task's function ``info`` by name, as numbers. Raises TypeError and ValueError."""
     before, line = len(graph.nodes), _line_of(function)
     result = function(*arguments, **more)
     if not isinstance(result, Mapping):
@@ -186,13 +187,13 @@ def _logged(function: Any, graph: Any, *arguments: Any, **more: Any) -> dict[str
 
 
 def logged_names(called: EnvironmentKernel) -> tuple[str, ...]:
-    """Return the names of the information that a kernel of `action_kernel` returns."""
+    """Return the names of the values of ``info`` that an action kernel returns."""
     names = (port.name for port in called.kernel.outputs)
     return tuple(name.removeprefix("info_") for name in names if name.startswith("info_"))
 
 
 def _measured(sensor: Sensor, exact: Any, samples: Any) -> Any:
-    """Return the output of a sensor for exact readings and normal samples of variance 1, None without noise."""
+    """Return the output of a sensor for exact readings; ``samples`` are standard normal, or None without noise."""
     result, count = list(exact), len(exact)
     if samples is not None:
         noise = sensor.each("noise", count)
@@ -209,13 +210,13 @@ def _moved(robot: Any, parameters: Mapping[str, Any] | None) -> Any:
 def action_kernel(
     task: ControlTask, goal_size: int, parameters: Mapping[str, Any], pushed: Mapping[str, str], observed: bool
 ) -> EnvironmentKernel:
-    """Return the kernel of an action: the next q and v, exact readings, controller state, reward, failure, divergence.
+    """Return the kernel of an action: next q and v, exact readings, controller state, reward, failure, divergence.
 
     With ``observed`` it also returns the observation of the next state, without sensors and delays.
 
-    ``parameters`` are the shapes of the parameters that vary, by name, and ``pushed`` the axes of the wrenches that
-    act in each step, by frame.  Further inputs are the previous action, the controller's state and the episode's time,
-    if the task needs them.
+    ``parameters`` are the shapes of the parameters that vary, by name, and ``pushed`` maps frames with external
+    wrenches to the frame of the wrench's axes. Further inputs are the previous action, the controller's state and the
+    episode's time, if the task needs them.
     """
     robot: Any = task.robot
     exact = {name: _ExactSensor(sensor) for name, sensor in task.sensors.items()}
@@ -319,7 +320,7 @@ def goal_reward_kernel(task: ControlTask, goal_size: int) -> Kernel:
 
 
 def _if_finite(lost: Any, x: Any) -> Any:
-    """Return x, a value of the state in which a simulation ended; 0 if the simulation is lost and x is not finite."""
+    """Return x, a value of the state in which a simulation ended; 0 if the simulation diverged and x is not finite."""
     return where(and_(lost, not_(lt(fabs(x), math.inf))), 0.0, x)
 
 
@@ -341,7 +342,7 @@ def _controlled(task: ControlTask, q: Any, v: Any, goal: Any, action: Any, input
 
 
 def reading_kernel(task: ControlTask, parameters: Mapping[str, Any]) -> EnvironmentKernel:
-    """Return the kernel of exact readings at the start of an episode, from q and v."""
+    """Return the kernel of exact sensor readings at the start of an episode, from q and v."""
     robot: Any = task.robot
     exact = {name: _ExactSensor(sensor) for name, sensor in task.sensors.items()}
 

@@ -1,4 +1,4 @@
-"""Episodes of a batch of environments: initial states and goals, random values, delayed actions and states, noise."""
+"""Episodes of a batch of environments: initial states, goals, random values, delayed actions and states, and noise."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def _generators(sequences: list[list[int]], key: int) -> list[np.random.Generato
 
 
 class EpisodeMemory:
-    """Values of n environments that last longer than an action.
+    """State of n environments that lasts longer than one action: random values, delayed actions and states.
 
     ``parameters`` are the parameters of the present episodes, (n, ...) by name.
     """
@@ -62,22 +62,22 @@ class EpisodeMemory:
 
     @property
     def is_immediate(self) -> bool:
-        """True if an observation only depends on the state and the action that acted last."""
+        """True if an observation depends only on the current state and the last action that took effect."""
         return self._states.shape[1] == 1 == self._issued.shape[1] and not self._sizes
 
     def seed(self, sequences: list[list[int]]) -> None:
-        """Restart the random numbers of all environments, each from integers."""
+        """Seed the random generators of all environments, each with a list of integers."""
         self._draws = [] if self._constant is not None else _generators(sequences, 1)
         self._random = _generators(sequences, 2) if self._count else []
         self._samples, self._used = self._samples[:, :0], 0
 
     @property
     def pushed(self) -> dict[str, str]:
-        """Axes of the wrenches of pushes, by frame."""
+        """Frames with pushes, each with the name of the frame in whose axes the wrench is."""
         return {frame: self._randomized.pushes[k[0]].expressed_in for frame, k in self._groups.items()}
 
     def begin(self, which: np.ndarray) -> None:
-        """Draw the values of new episodes of environments with the indices ``which`` (m,)."""
+        """Draw the random values of new episodes in the environments with indices ``which`` (m,)."""
         for k in which.tolist():
             values = self._constant or self._randomized.draw(self._draws[k])
             if values is self._values[k]:
@@ -90,7 +90,7 @@ class EpisodeMemory:
         self._issued[which], self.acted[which] = 0.0, 0.0
 
     def issue(self, actions: np.ndarray) -> np.ndarray:
-        """Store actions (n, m) between −1 and 1, and return those that act now."""
+        """Store actions (n, m) between −1 and 1, and return the actions that take effect now, after the delay."""
         if self._issued.shape[1] == 1:
             self._issued[:, 0] = actions
             return actions
@@ -100,11 +100,14 @@ class EpisodeMemory:
 
     @property
     def last_action(self) -> np.ndarray:
-        """Last actions (n, m) of the policy."""
+        """Last actions (n, m) of the policy, without delay."""
         return self._issued[:, 0].copy()
 
     def wrenches(self, count: np.ndarray) -> dict[str, np.ndarray]:
-        """Return the wrenches (n, steps, 6) of the next action, after ``count`` (n,) actions, by name."""
+        """Return the external wrenches (n, steps, 6) during the next action, by input name.
+
+        ``count`` (n,) is the number of actions before it in each episode.
+        """
         steps = count[:, None] * self._task.steps_per_action + np.arange(self._task.steps_per_action)
         result = {}
         for k, indices in enumerate(self._groups.values()):
@@ -118,7 +121,7 @@ class EpisodeMemory:
         return result
 
     def see(self, q: np.ndarray, v: np.ndarray, readings: dict[str, np.ndarray], first: np.ndarray) -> None:
-        """Store the states and exact readings after an action; ``first`` (n,) marks those that begin an episode."""
+        """Store states and exact sensor readings after an action; ``first`` (n,) is True where an episode begins."""
         self._now = q, v, {name: readings[name] for name in self._sizes}
         if self._states.shape[1] > 1:
             now = np.concatenate([q, v, *(readings[name] for name in self._sizes)], axis=-1)
@@ -127,7 +130,7 @@ class EpisodeMemory:
             self._states[:, 0] = now
 
     def see_starts(self, q: np.ndarray, v: np.ndarray, readings: dict[str, np.ndarray], first: np.ndarray) -> None:
-        """Store first states and exact readings of episodes that begin in environments of ``first`` (n,)."""
+        """Store the first states and exact sensor readings of the episodes that begin, where ``first`` (n,) is True."""
         mixed = self._now[2] | {name: np.where(first[:, None], x, self._now[2][name]) for name, x in readings.items()}
         self._now = q, v, {name: mixed[name] for name in self._sizes}
         if self._states.shape[1] > 1:
@@ -135,7 +138,7 @@ class EpisodeMemory:
             self._states[first] = now[first, None]
 
     def observed(self) -> tuple[np.ndarray, np.ndarray, dict[str, np.ndarray]]:
-        """Return q, v and exact readings by name, delayed by the delay of observations."""
+        """Return q, v and exact sensor readings by name, each delayed by the delay of observations."""
         if self._states.shape[1] == 1:
             return self._now
         robot: Any = self._task.robot
@@ -148,7 +151,7 @@ class EpisodeMemory:
         return state[:, : robot.nq], state[:, robot.nq : robot.nq + robot.nv], readings
 
     def samples(self) -> tuple[np.ndarray | None, dict[str, np.ndarray]]:
-        """Return normal samples of variance 1 for the elements of observations (n, k), and for sensors by name."""
+        """Return samples of the standard normal distribution, for observations (n, k) and for sensors by name."""
         if not self._count:
             return None, {}
         if self._used == self._samples.shape[1]:
@@ -161,13 +164,13 @@ class EpisodeMemory:
         return (now[:, at:] if self._is_noisy else None), result
 
     def disturbed(self, observations: np.ndarray, samples: np.ndarray | None) -> np.ndarray:
-        """Return observations (n, k) with noise and bias."""
+        """Return observations (n, k) with noise and bias added."""
         if samples is not None:
             observations = observations + self._randomized.noise * samples
         return observations + self._bias if self._randomized.is_biased else observations
 
     def shown(self, which: np.ndarray) -> dict[str, Any]:
-        """Return ``info`` of the environments that begin an episode: values (n, ...) by name, with masks.
+        """Return ``info`` with the random values (n, ...) of episodes that begin, by name, and masks (n,).
 
         The form is that of gymnasium's vector environments.
         """
@@ -225,10 +228,10 @@ class EpisodeStarts:
         parameters: Mapping[str, np.ndarray],
         stated: Mapping[str, np.ndarray] | None = None,
     ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        """Return q (n, nq), v (n, nv) and goals (n, k) of n new episodes, each drawn with its own generator.
+        """Return q (n, nq), v (n, nv) and goals (n, k) of n new episodes, each drawn by its own generator.
 
-        ``parameters`` (n, ...) are the robot's parameters by name; ``stated`` has q, v and goal that replace drawn
-        values.  Raises ValueError for an invalid state of the robot.
+        ``parameters`` (n, ...) are the robot's parameters by name. ``stated`` has values of q, v and goal to use
+        instead of drawn values. Raises ValueError for an invalid state of the robot.
         """
         drawn = [self._drawn(rng, {name: x[k] for name, x in parameters.items()}) for k, rng in enumerate(generators)]
         replaced = stated or {}
@@ -289,7 +292,7 @@ class EpisodeStarts:
 
 
 def _of_robot(parameters: Mapping[str, np.ndarray]) -> dict[str, np.ndarray]:
-    """Return the parameters without those of contacts."""
+    """Return the parameters of the robot, without parameters of contacts."""
     return {name: x for name, x in parameters.items() if not name.startswith("contact_")}
 
 
@@ -303,7 +306,7 @@ def _state_vector(robot: Any, name: str, value: Any, size: int) -> np.ndarray:
 
 
 def _stacked(values: Sequence[Any], size: int | None) -> np.ndarray | None:
-    """Return vectors (n, k) of plain lists or arrays; None unless all are finite vectors of one size."""
+    """Return vectors of one size as an array (n, k); None unless all are finite vectors of that size."""
     if not {type(value) for value in values} <= {np.ndarray, list, tuple}:
         return None
     try:
@@ -317,7 +320,10 @@ def _stacked(values: Sequence[Any], size: int | None) -> np.ndarray | None:
 
 
 def masked_values(values: Mapping[str, np.ndarray], which: np.ndarray) -> dict[str, np.ndarray]:
-    """Return values (n, ...) by name with a mask (n,) each, as gymnasium's vector environments do; zero elsewhere."""
+    """Return values (n, ...) by name, zero where ``which`` is False, each with the mask ``which`` (n,).
+
+    This is the form of gymnasium's vector environments.
+    """
     result = {}
     for name, x in values.items():
         result[name] = np.where(which.reshape(-1, *(1,) * (x.ndim - 1)), x, np.zeros_like(x))

@@ -24,7 +24,7 @@ _ROUNDING = 1e-12  # by which sines and positions may pass their bounds
 
 
 def _rod(name: str, length: float, mass: float, *frames: str) -> Link:
-    """Return a rod along −z from the origin of its frame."""
+    """Return a link with the mass of a rod along −z from the origin of its frame."""
     capsule = shapes.Capsule(0.03, length).at((0.0, 0.0, -0.5 * length))
     return Link(name, capsule, mass=mass, frames={x: pose((0.0, 0.0, -length)) for x in frames})
 
@@ -37,7 +37,7 @@ def _hinge(name: str, parent: str, child: str, down: float, damping: float = 0.0
 
 
 def _bounds(*sizes: float) -> Any:
-    """Return the argument ``observation_bounds``, for elements between −size and size."""
+    """Return ``observation_bounds`` (lower, upper): −size and size for each element."""
     high = np.array(sizes, float) + _ROUNDING
     return {"observation_bounds": (-high, high)}
 
@@ -225,5 +225,5 @@ TASKS: Mapping[str, Callable[[], ControlTask]] = {
 
 
 def task_named(name: str) -> ControlTask:
-    """Return one of `TASKS`, which pickles refer to by name."""
+    """Return the example task called ``name`` in `TASKS`; pickles store this name."""
     return TASKS[name]()

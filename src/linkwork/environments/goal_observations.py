@@ -16,7 +16,7 @@ __all__ = ["GoalObservations"]
 
 
 class GoalObservations:
-    """Dicts of observations of a task with achieved goals, and rewards of achieved and desired goals (..., k).
+    """Observations and rewards of a goal-conditioned task.
 
     ``achieved`` is the kernel of achieved goals.
     """
@@ -26,12 +26,12 @@ class GoalObservations:
         self._reward, self._size = goal_reward_kernel(task, goal_size), goal_size
 
     def space(self, observation: Box) -> Dict:
-        """Return the space of one environment's observations, from that of the task's ``observe``."""
+        """Return the space of the dict of observations, from the space of the task's function ``observe``."""
         goal = Box(-np.inf, np.inf, (self._size,), np.float64)
         return Dict({"observation": observation, "achieved_goal": goal, "desired_goal": goal})
 
     def observations(self, observed: np.ndarray, achieved: np.ndarray, desired: np.ndarray) -> dict[str, np.ndarray]:
-        """Return the dict of observations (n, ...) of ``observed`` values and of goals (n, k)."""
+        """Return the dict of observations (n, ...), achieved goals (n, k) and desired goals (n, k)."""
         return {"observation": observed, "achieved_goal": achieved, "desired_goal": desired}
 
     def rewards(self, achieved: np.ndarray, desired: np.ndarray) -> np.ndarray:

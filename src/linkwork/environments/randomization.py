@@ -1,6 +1,6 @@
-"""Randomised parameters, noise, delays and pushes of environments, and their values in one episode.
+"""Random parameters, noise, delays and pushes of environments, and their values in one episode.
 
-Each environment has its own random generators, seeded with the seed of `reset` and the environment's index.  So its
+Each environment has its own random generators, seeded with the seed of `reset` and the environment's index. So its
 values depend neither on other environments nor on the initial states, which come from another generator.
 """
 
@@ -37,7 +37,7 @@ Random = np.random.Generator
 
 
 class _Range(NamedTuple):
-    """Distribution of a value: uniform between bounds, or a function of a random generator."""
+    """Distribution of a random value: uniform between bounds, or defined by a function of a random generator."""
 
     low: np.ndarray
     high: np.ndarray
@@ -48,13 +48,13 @@ class _Range(NamedTuple):
         return self.function is None and np.array_equal(self.low, self.high)
 
     def is_always(self, value: Any) -> bool:
-        """Return True if the only value is ``value``."""
+        """Return True if the distribution has ``value`` as its only value."""
         return self.is_constant and bool(np.all(self.low == value))
 
     def draw(self, caller: str, argument: str, rng: Random) -> np.ndarray:
-        """Return a random array of the shape of the bounds; its elements are drawn independently.
+        """Draw an array of the shape of the bounds, with independent elements.
 
-        Raises ValueError for a function that returns values of another shape or not finite.
+        Raises ValueError for a function whose values have another shape or are not finite.
         """
         if self.function is None:
             if self.is_constant:
@@ -220,7 +220,7 @@ def _delays(argument: str, value: Any) -> tuple[int, int]:
 
 
 class PushTimes(NamedTuple):
-    """Pushes of an episode: first step and step after the last (p,), and wrenches (p, 6)."""
+    """Pushes in an episode: first step and end step (p,), and wrenches (p, 6)."""
 
     begin: np.ndarray
     end: np.ndarray
@@ -237,7 +237,7 @@ class EpisodeValues(NamedTuple):
     pushes: tuple[PushTimes, ...]
 
     def shown(self, dt: float) -> dict[str, Any]:
-        """Return the values by name, for ``info``: times of pushes (p, 2) [s] and wrenches (p, 6) of all pushes."""
+        """Return the random values by name for ``info``, with times (p, 2) [s] and wrenches (p, 6) of all pushes."""
         result: dict[str, Any] = {**self.parameters, "action_delay": self.action_delay}
         result |= {"observation_delay": self.observation_delay, "bias": self.bias}
         if self.pushes:
@@ -248,7 +248,7 @@ class EpisodeValues(NamedTuple):
 
 
 class _Varied(NamedTuple):
-    """Parameter with its nominal value (None for a parameter of contacts) and its distribution."""
+    """Parameter that varies: its nominal value (None for a parameter of contacts) and its distribution."""
 
     argument: str
     range: _Range
@@ -267,7 +267,7 @@ class _Varied(NamedTuple):
 
 
 class RandomizedTask:
-    """Random values of a task's episodes; ranges that only have the nominal value are left out.
+    """Distributions of the random values of a task; ranges that contain only the nominal value are left out.
 
     Raises UnknownNameError and ValueError for values that do not fit the task.
     """
@@ -295,7 +295,7 @@ class RandomizedTask:
         ]
 
     def fit_observations(self, size: int) -> None:
-        """Set noise and bias for observations of a size.  Raises ValueError for values of another shape."""
+        """Set noise and bias for observations of ``size`` elements. Raises ValueError for values of another shape."""
         noise = self._randomization.noise
         try:
             self.noise = np.broadcast_to(np.asarray(noise, float), (size,))
@@ -309,7 +309,7 @@ class RandomizedTask:
 
     @property
     def bounds(self) -> tuple[np.ndarray, np.ndarray]:
-        """Bounds (k,) of observations with noise and bias."""
+        """Lower and upper bounds (k,) of observations with noise and bias."""
         shape, bounds = self.noise.shape, self.task.observation_bounds
         low, high = (np.array(np.broadcast_to(x, shape), float) for x in bounds or (-np.inf, np.inf))
         free = (self.noise > 0.0) | (self.bias.function is not None)
@@ -317,11 +317,11 @@ class RandomizedTask:
 
     @property
     def shapes(self) -> dict[str, tuple[int, ...]]:
-        """Shapes of the parameters by name."""
+        """Shapes of the parameters that vary, by name."""
         return {key: varied.shape for key, varied in self.parameters.items()}
 
     def _read_parameters(self, argument: str, pattern: Any, value: Any, scaled: bool) -> None:
-        """Add the parameters that a name denotes, each with its distribution."""
+        """Add the parameters that match the name ``pattern``, each with its distribution."""
         caller, robot = "Randomization", self.task.robot
         name(caller, argument.partition("[")[0], pattern, description="names of parameters")
         if pattern.startswith(_OF_CONTACTS):
@@ -356,7 +356,7 @@ class RandomizedTask:
             self.parameters[key] = _Varied(argument, spread, nominal if scaled else None, shape)
 
     def _check_extremes(self) -> None:
-        """Raise ValueError for bounds, or a value of a function, that the robot does not accept."""
+        """Raise ValueError if a bound, or a value of a user's function, is not valid for the robot."""
         for key, varied in self.parameters.items():
             if key.startswith(_OF_CONTACTS):
                 continue
@@ -396,17 +396,17 @@ class RandomizedTask:
 
     @property
     def is_constant(self) -> bool:
-        """True if all episodes have equal values, so that no random numbers are drawn for them."""
+        """True if all episodes have the same values; then no random numbers are drawn."""
         delays = (self.action_delay, self.observation_delay)
         varies = not all(varied.range.is_constant for varied in self.parameters.values())
         return not varies and self.bias.is_constant and not self.pushes and all(low == high for low, high in delays)
 
     def draw_parameters(self, rng: Random) -> dict[str, np.ndarray]:
-        """Return values of the parameters by name."""
+        """Draw the values of all parameters that vary, by name."""
         return {key: varied.draw(rng) for key, varied in self.parameters.items()}
 
     def draw(self, rng: Random) -> EpisodeValues:
-        """Return the values of a new episode."""
+        """Draw all random values of a new episode."""
         return EpisodeValues(
             self.draw_parameters(rng),
             int(rng.integers(self.action_delay[0], self.action_delay[1] + 1)),

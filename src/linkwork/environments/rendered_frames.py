@@ -26,7 +26,7 @@ _LEAST, _MOST = 16, 8192  # [pixels]
 
 
 def read_rendering(caller: str, mode: Any, size: Any) -> tuple[int, int]:
-    """Return the size (width, height) of images [pixels].
+    """Check render mode and image size, and return the size (width, height) [pixels].
 
     Raises UnknownNameError for an unknown mode, TypeError and ValueError for another size.
     """
@@ -96,7 +96,7 @@ _FILLED = 0.95  # share of an image that a robot in all its configurations fills
 
 
 def _fill(axes: Any, centers: np.ndarray, radii: np.ndarray) -> None:
-    """Enlarge the picture of axes, which fill their figure, so that balls (k, 3), (k, 1) [m] fill it."""
+    """Scale the picture so that balls with centres (k, 3) and radii (k, 1) [m] fill the axes."""
     from mpl_toolkits.mplot3d.proj3d import proj_transform
 
     axes.apply_aspect()
@@ -116,10 +116,10 @@ _SAMPLES = 64  # configurations that give the size of a picture
 
 
 def _reached_balls(robot: Any, q: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Return centres (k, 3) and radii (k, 1) [m] of balls around the robot's shapes with its hinges at any angles.
+    """Return centres (k, 3) and radii (k, 1) [m] of balls around the shapes for many angles of the hinges.
 
-    So all frames of an episode have one scale.  For a robot with a floating base, hinges, such as those of legs, are
-    near the neutral configuration.  Slides and joints with several coordinates keep their values in q.
+    With these balls all frames of an episode have the same scale. For a robot with a floating base, angles are near
+    the neutral configuration. Slides and joints with several coordinates keep their values in q.
     """
     rng, tree = np.random.default_rng(0), robot.tree
     is_free = any(body.joint.is_floating for body in tree.bodies)
@@ -146,7 +146,7 @@ _GROUND_LINES = 7  # in each direction
 
 
 def _draw_ground(axes: Any, normal: np.ndarray, height: float) -> None:
-    """Draw a grid in the plane normal · x = height [m] below all that the axes show, behind it."""
+    """Draw a grid in the ground plane normal · x = height [m], behind all that the axes show."""
     limits = np.array([getattr(axes, f"get_{x}lim")() for x in "xyz"])
     middle, half = limits.mean(axis=1), 0.6 * float(np.ptp(limits, axis=1).max())
     center = middle - (normal @ middle - height) * normal

@@ -65,11 +65,11 @@ class SingleEnvironment(gymnasium.Env[Any, np.ndarray], metaclass=WithForeignNam
         return q[0], v[0]
 
     def reset(self, *, seed: int | None = None, options: dict[str, Any] | None = None) -> tuple[Any, dict[str, Any]]:
-        """Begin an episode; return the observation (k,), and a dict with its random values by name.
+        """Begin an episode; return the observation (k,), and a dict with the episode's random values by name.
 
-        The dict has the entry ``"randomization"``, or is empty without a randomization.  ``seed`` restarts the random
-        numbers.  ``options`` is a dict that replaces values of the task: the initial state, ``"q"`` (nq,) or a dict by
-        joint and ``"v"`` (nv,), zero by default, and the ``"goal"`` (k,).  Raises ValueError for invalid options,
+        The dict has the entry ``"randomization"``, or is empty without a randomization. ``seed`` restarts the random
+        numbers. ``options`` is a dict that replaces values of the task: the initial state, ``"q"`` (nq,) or a dict by
+        joint and ``"v"`` (nv,), zero by default, and the ``"goal"`` (k,). Raises ValueError for invalid options,
         UnknownNameError for unknown ones, and ValueError for a seed that is not an integer >= 0.
         """
         known = self._vector._starts.read_options("SingleEnvironment.reset", options, 1, self._vector._goal.shape[1])
@@ -114,7 +114,7 @@ class SingleEnvironment(gymnasium.Env[Any, np.ndarray], metaclass=WithForeignNam
 
 
 def _first(observations: Any) -> Any:
-    """Return the observation of the first environment: an array, or a dict of arrays."""
+    """Return the observation of the first environment, from an array or a dict of arrays."""
     return {name: x[0] for name, x in observations.items()} if isinstance(observations, dict) else observations[0]
 
 

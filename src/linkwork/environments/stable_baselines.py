@@ -55,7 +55,7 @@ def stable_baselines_environment(
 
 @cache
 def _classes() -> tuple[Any, Any]:
-    """Return a subclass of stable-baselines3's ``VecEnv`` for vector environments, and its ``VecMonitor``."""
+    """Define a subclass of stable-baselines3's ``VecEnv``; return it and the class ``VecMonitor``."""
     from stable_baselines3.common.vec_env import VecEnv, VecMonitor
 
     class StableBaselinesEnvironment(VecEnv):  # type: ignore[misc]  # where it is not installed
@@ -99,7 +99,7 @@ def _classes() -> tuple[Any, Any]:
 
         @staticmethod
         def _infos(info: dict[str, Any], begun: np.ndarray) -> list[dict[str, Any]]:
-            """Return the random values of each environment whose episode begins, as `SingleEnvironment.reset` does."""
+            """Return a list with the random values of each environment where an episode begins (``begun``)."""
             drawn = {name: x for name, x in info.get("randomization", {}).items() if not name.startswith("_")}
             return [
                 {"randomization": {name: x[k].copy() for name, x in drawn.items()}} if drawn and begun[k] else {}
@@ -131,7 +131,7 @@ def _classes() -> tuple[Any, Any]:
 
 
 def _single_precision(space: Any) -> Any:
-    """Return a space of arrays, or of dicts of arrays, in float32."""
+    """Return a space with float32 in place of its number type; it may be a dict of spaces."""
     if isinstance(space, Dict):
         return Dict({name: _single_precision(part) for name, part in space.items()})
     return Box(space.low.astype(np.float32), space.high.astype(np.float32), space.shape, np.float32)

@@ -180,7 +180,7 @@ class VectorEnvironment(Shown, VectorEnv[Any, np.ndarray, np.ndarray], metaclass
         return self._offered(self._last.copy()), self._info(which)
 
     def _check_mask(self, caller: str, which: np.ndarray, seed: Any) -> None:
-        """Raise ValueError or RuntimeError if only some environments cannot be reset."""
+        """Raise ValueError or RuntimeError if a reset of only the environments ``which`` is not possible."""
         if which.all():
             return
         if not self._is_reset_by_mask:
@@ -258,10 +258,10 @@ class VectorEnvironment(Shown, VectorEnv[Any, np.ndarray, np.ndarray], metaclass
 
     @property
     def compute_reward(self) -> Callable[[Any, Any, Any], np.ndarray]:
-        """Function (achieved_goal, desired_goal, info) of goals (..., k): the rewards (...) of a goal-conditioned task.
+        """Function (achieved_goal, desired_goal, info) of goals (..., k) that returns the rewards (...) of the task.
 
-        ``info`` is not used; gymnasium-robotics and algorithms with hindsight pass it.  Raises AttributeError for a
-        task without ``ControlTask.achieved``, by which these tools tell both kinds of tasks apart.
+        ``info`` is not used; gymnasium-robotics and algorithms with hindsight pass it. Raises AttributeError for a
+        task without ``ControlTask.achieved``.
         """
         if self._goals is None:
             raise AttributeError(
@@ -276,12 +276,12 @@ class VectorEnvironment(Shown, VectorEnv[Any, np.ndarray, np.ndarray], metaclass
         return np.where(np.isfinite(rewards), rewards, 0.0)
 
     def _achieved(self) -> np.ndarray:
-        """Return the goals (n, k) that the present states of a goal-conditioned task achieve."""
+        """Return the achieved goals (n, k) of the present states of a goal-conditioned task."""
         assert self._goals is not None
         return np.array(self._call(self._goals.achieved, q=self._q, v=self._v))
 
     def _offered(self, observations: np.ndarray) -> Any:
-        """Return observations (n, k) as users get them: a dict with goals for a goal-conditioned task."""
+        """Return observations in the form for users: the array (n, k), or a dict for a goal-conditioned task."""
         if self._goals is None:
             return observations
         return self._goals.observations(observations, self._achieved(), self._goal.copy())
@@ -313,7 +313,7 @@ class VectorEnvironment(Shown, VectorEnv[Any, np.ndarray, np.ndarray], metaclass
         return show(self, output, spacing=spacing, meshes=meshes, title=title)
 
     def _begin(self, which: np.ndarray, stated: Mapping[str, np.ndarray] | None = None) -> None:
-        """Begin episodes of the environments ``which`` (n,), with ``stated`` values of q, v and goal (n, size)."""
+        """Begin episodes where ``which`` (n,) is True; ``stated`` q, v and goals (n, size) replace drawn values."""
         begun = np.flatnonzero(which)
         self._memory.begin(begun)
         parameters = {name: x[begun] for name, x in self._memory.parameters.items()}
@@ -328,9 +328,10 @@ class VectorEnvironment(Shown, VectorEnv[Any, np.ndarray, np.ndarray], metaclass
     def _begin_at_once(
         self, final: np.ndarray, ended: np.ndarray, logged: Mapping[str, np.ndarray]
     ) -> tuple[np.ndarray, dict[str, Any]]:
-        """Begin episodes of ``ended`` (n,) environments; return observations (n, k) and info.
+        """Begin new episodes where ``ended`` (n,) is True; return observations (n, k) and ``info``.
 
-        ``final`` (n, k) are the observations before, and ``logged`` the values of `ControlTask.info`.
+        ``final`` (n, k) are the last observations of the ended episodes, and ``logged`` the values of
+        `ControlTask.info`.
         """
         samples = self._memory.samples()  # in each step, so that those of an environment are its own
         if not ended.any():
@@ -348,19 +349,19 @@ class VectorEnvironment(Shown, VectorEnv[Any, np.ndarray, np.ndarray], metaclass
     def _first_observations(
         self, which: np.ndarray, samples: tuple[np.ndarray | None, dict[str, np.ndarray]]
     ) -> np.ndarray:
-        """Return observations (n, k), in environments of ``which`` (n,) those of an episode's start."""
+        """Return observations (n, k); where ``which`` (n,) is True those of the start of an episode."""
         self._memory.see_starts(self._q, self._v, self._first_readings(which), which)
         return self._memory.disturbed(self._observed(samples[1]), samples[0])
 
     def _first_readings(self, which: np.ndarray) -> dict[str, np.ndarray]:
-        """Return the exact readings (n, size) by name, in environments of ``which`` those of an episode's start."""
+        """Return exact readings (n, size) by name; where ``which`` (n,) is True those of the start of an episode."""
         if self._reading_kernel is None or not which.any():
             return {}
         result = self._call(self._reading_kernel, q=self._q, v=self._v)
         return {name: np.array(result["readings"][name]) for name in self.task.sensors}
 
     def _call(self, called: EnvironmentKernel, **inputs: Any) -> Any:
-        """Call a kernel with its inputs, selected from all values of an action."""
+        """Call a kernel with those of the ``inputs`` that it takes."""
         known: dict[str, Callable[[], Any]] = {
             "goal": lambda: self._goal,
             "previous_action": lambda: self._memory.acted,
@@ -375,12 +376,12 @@ class VectorEnvironment(Shown, VectorEnv[Any, np.ndarray, np.ndarray], metaclass
         return result._asdict() if hasattr(result, "_asdict") else result
 
     def _observed(self, samples: Mapping[str, np.ndarray]) -> np.ndarray:
-        """Return the observations of the stored states, with noise of sensors from normal ``samples``."""
+        """Return the observations of the stored states; ``samples`` are standard normal samples for sensor noise."""
         q, v, readings = self._memory.observed()
         return np.array(self._call(self._observation_kernel, q=q, v=v, readings=readings, samples=samples))
 
     def _observations(self, exact: np.ndarray | None = None) -> np.ndarray:
-        """Return observations with noise and bias; ``exact`` are those without, if they are known."""
+        """Return observations with noise and bias; ``exact`` are observations without them, if already computed."""
         samples, of_sensors = self._memory.samples()
         return self._memory.disturbed(self._observed(of_sensors) if exact is None else exact, samples)
 

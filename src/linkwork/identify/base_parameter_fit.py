@@ -200,7 +200,7 @@ def base_parameters(
 
 
 def held_out_errors(fit: Any, robot: Robot, m: Measurements, columns: Columns) -> HeldOut:
-    """Return the errors of a fit at measurements that it does not use, by comparison with its ``joint_forces``."""
+    """Compare ``fit.joint_forces`` with measurements that were not used in the fit, and return the errors."""
     nominal = robot.inverse_dynamics(m.q, m.v, m.a, **columns.options)
 
     return HeldOut(len(m), rms(fit.joint_forces(m.q, m.v, m.a) - m.tau), rms(nominal - m.tau))

@@ -51,7 +51,7 @@ _SHRINK = 0.1  # factor of the noise's standard deviation from stage to stage
 
 @dataclass(frozen=True, eq=False)
 class Solution:
-    """Minimum of the convex problem: the bodies' factors L and the joint parameters y, with convergence."""
+    """Minimum of the convex problem: factors L of the bodies, joint parameters y, and convergence."""
 
     L: np.ndarray  # (n, 4, 4)
     y: np.ndarray  # (k,)
@@ -61,7 +61,7 @@ class Solution:
 
 @dataclass(frozen=True, eq=False)
 class ConvexProblem:
-    """Convex fit of inertias: A and b of the measurements' equations, and the prior inertias of the bodies.
+    """Convex fit of inertias: A and b of the measurements' linear equations, and the bodies' prior inertias.
 
     A has ten columns for each of n bodies (its inertial parameters), and then one for each of k joint parameters.
     """
@@ -72,14 +72,14 @@ class ConvexProblem:
     spread: float
 
     def parameters(self, L: np.ndarray, y: np.ndarray) -> np.ndarray:
-        """Return one vector (10 n + k,): the inertial parameters π of n bodies, followed by k joint parameters y.
+        """Return the vector (10 n + k,) of inertial parameters π of n bodies, followed by k joint parameters y.
 
         The bodies have the pseudo-inertias U Uᵀ with U = U_0 L, U_0 the factors of the prior.
         """
         return np.concatenate([parameters_of_factors(self.U @ L).ravel(), y])
 
     def rates(self, L: np.ndarray, count: int) -> np.ndarray:
-        """Return the derivative (10 n + k, 10 n + k) of (π; y) in the bodies' steps s (10 n) and in y (k).
+        """Return the derivative (10 n + k, 10 n + k) of (π; y) with respect to the bodies' steps s (10 n) and y (k).
 
         A step s changes a body's pseudo-inertia U Uᵀ to U (1 + S) Uᵀ, where S is the symmetric matrix of s (see
         `symmetric`).
@@ -125,7 +125,7 @@ class ConvexProblem:
         return 0.5 * (self._misfit(L, y) / noise) ** 2 + float(divergences(L).sum()) / self.spread**2
 
     def _step(self, L: np.ndarray, y: np.ndarray, noise: float) -> tuple[np.ndarray, np.ndarray, float]:
-        """Return Newton's step s of the bodies, the new y >= 0, and twice the decrease of the quadratic model."""
+        """Return the Newton step s of the bodies, the new y >= 0, and twice the decrease of the quadratic model."""
         n = 10 * len(L)
         rows = self.A @ self.rates(L, len(y)) / noise
         residuals = (self.b - self.A @ self.parameters(L, y)) / noise
@@ -147,9 +147,9 @@ class ConvexProblem:
     def _line_search(
         self, L: np.ndarray, y: np.ndarray, s: np.ndarray, y_full: np.ndarray, decrement: float, noise: float
     ) -> tuple[np.ndarray, np.ndarray]:
-        """Return L and y after a fraction of a step with consistent inertias and a smaller objective.
+        """Return L and y after a fraction of a step: inertias are consistent and the objective is smaller.
 
-        The fraction is halved until both hold.
+        The fraction is halved until both conditions hold.
         """
         S = symmetric(s.reshape(-1, 10))
         least = float(np.linalg.eigvalsh(S).min(initial=0.0))
@@ -197,7 +197,7 @@ def symmetric(s: np.ndarray) -> np.ndarray:
 
 
 def rates(U: np.ndarray) -> np.ndarray:
-    """Return the derivative (n, 10, 10) of the inertial parameters in steps s, at pseudo-inertias U Uᵀ.
+    """Return the derivative (n, 10, 10) of the inertial parameters with respect to steps s, at pseudo-inertias U Uᵀ.
 
     A step s changes U Uᵀ to U (1 + S) Uᵀ, with S as in `symmetric`.
     """
@@ -217,7 +217,7 @@ def stepped(L: np.ndarray, S: np.ndarray) -> np.ndarray:
 
 
 def gradients(L: np.ndarray) -> np.ndarray:
-    """Return the gradient (n, 10) of each body's divergence D from its prior inertia, in the body's step s."""
+    """Return the gradient (n, 10) of each body's divergence D from its prior inertia, with respect to the step s."""
     G = L.swapaxes(-1, -2) @ L - np.eye(4)
     result: np.ndarray = G[:, _ROWS, _COLUMNS] * _HALF * np.where(_ROWS == _COLUMNS, 1.0, 2.0)
     return result

@@ -16,7 +16,7 @@ __all__ = ["body_lines", "error_lines", "estimate_lines", "joint_lines", "pose_l
 def estimate_lines(
     names: Sequence[str], values: np.ndarray, deviations: np.ndarray, nominal: np.ndarray, essential: np.ndarray
 ) -> list[str]:
-    """Return the lines of a table of estimates; those that do not differ significantly from zero are marked."""
+    """Return the lines of a table of estimates, with marks at values not significantly different from zero."""
     rows = []
     for name, x, s, robot_value, is_significant in zip(names, values, deviations, nominal, essential, strict=True):
         percent = f"{100.0 * s / abs(x):.3g} %" if x and s < 10.0 * abs(x) else "> 1000 %"
@@ -34,7 +34,7 @@ def estimate_lines(
 
 
 def error_lines(names: Sequence[str], residual: np.ndarray, r_squared: np.ndarray, held_out: Any) -> list[str]:
-    """Return the lines of a table of joint forces: residuals, and errors at held-out samples."""
+    """Return the lines of a table by joint force: residuals, R², and errors at held-out samples."""
     header = ["joint force [N·m, N]", "residual rms", "R²"]
     if held_out is not None:
         header += [f"held-out rms ({held_out.samples})", "robot's", "ratio"]
@@ -67,7 +67,7 @@ def body_lines(
 def joint_lines(
     names: Sequence[str], values: np.ndarray, deviations: np.ndarray, nominal: np.ndarray, at_bound: Sequence[str]
 ) -> list[str]:
-    """Return the lines of a table of joint parameters, after an empty line; an empty list if there are none."""
+    """Return the lines of a table of joint parameters, after an empty line; [] without joint parameters."""
     rows = [
         [label(name), number(x), f"{s:.3g}", number(robot_value), "at its bound" if name in at_bound else ""]
         for name, x, s, robot_value in zip(names, values, deviations, nominal, strict=True)
@@ -79,7 +79,7 @@ def joint_lines(
 def pose_lines(fit: Any) -> list[str]:
     """Return the lines of a table of offsets, and then the errors of poses before and after calibration.
 
-    The line of an offset names those that poses do not distinguish from it.
+    The line of an offset names other offsets that poses do not distinguish from it.
     """
     rows = []
     for name, x, s, expression in zip(

@@ -39,7 +39,7 @@ __all__ = ["PlacementFit", "placements"]
 
 @dataclass(frozen=True, eq=False, repr=False, init=False)
 class PlacementFit(Result):
-    """Estimated offsets of placements, zeros and the base, and their accuracy.  Printed, it is a table."""
+    """Result of a geometric calibration: offsets of placements, joint zeros and the base. Printed, it is a table."""
 
     robot: Robot  # with the offsets of placements and frames
     zeros: np.ndarray  # (nv,) offsets of the joints' readings: see `configuration` [rad, m]
@@ -77,7 +77,7 @@ class PlacementFit(Result):
         return tuple(self.identifiable.of[k] for k in self.identifiable.dependent)
 
     def configuration(self, q: Array) -> np.ndarray:
-        """Return the robot's configurations for joint readings q (..., nq): the readings corrected by `zeros`."""
+        """Return configurations q (..., nq) of the robot from joint readings, corrected by `zeros`."""
         return self.robot.integrate(q, self.zeros)
 
     def __repr__(self) -> str:
@@ -190,7 +190,7 @@ def placements(
 
 
 def _read(caller: str, robot: Robot, q: Any, poses: Any, shape: tuple[int, ...]) -> tuple[np.ndarray, np.ndarray]:
-    """Return readings (n, nq), and poses (n, 4, 4) or positions (n, 3), as arrays.  Raises ValueError."""
+    """Return joint readings (n, nq), and poses (n, 4, 4) or positions (n, 3), as arrays. Raises ValueError."""
     readings = read_array(caller, robot, "q", q)
     expected = f"{caller}: poses: expected poses (samples, 4, 4) or positions (samples, 3), one for each sample of q"
     measured = real_array(expected, poses).astype(np.float64)

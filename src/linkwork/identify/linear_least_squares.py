@@ -1,10 +1,10 @@
-"""Weighted least squares of many samples, reduced once to a triangle for each joint force.
+"""Weighted least squares of many samples, each joint force reduced once to a triangular matrix.
 
 The rows [Y_i | τ_i] of joint force i at all samples are R_i times an orthogonal matrix: |Y_i x − τ_i| = |R_i (x; −1)|
-for every x.  So sums of squares, weights from residuals and fits use small matrices, for any number of samples.
+for every x. So sums of squares, weights from residuals and fits use small matrices, for any number of samples.
 
-Weights are 1 / σ_i, with σ_i² the mean square of the residuals of force i.  The number of samples is reduced by the
-number of parameters fitted to this force: the trace of the map from its measurements to their fit.  A force with so few
+Weights are 1 / σ_i, with σ_i² the mean square of the residuals of force i. The number of samples is reduced by the
+number of parameters fitted to this force: the trace of the map from its measurements to their fit. A force with so few
 samples that parameters fit them exactly has no residuals for a weight, and would dominate all others.
 
 Sources: Gautier, Dynamic identification of robots with power model, IEEE ICRA 1997 (weights from residuals); Golub and
@@ -50,11 +50,11 @@ class Reduced:
         return int(self.rows.shape[-1]) - 1
 
     def of(self, columns: np.ndarray) -> Reduced:
-        """Return the reduction for a subset of the estimated parameters, by their column indices."""
+        """Return the reduced samples for a subset of the estimated parameters, given by column indices."""
         return Reduced(self.rows[:, [*columns, self.width]], self.force, self.samples, self.mean, self.square)
 
     def sums(self, row_values: np.ndarray) -> np.ndarray:
-        """Return sums (nv,) of the values (m,) of triangle rows, one sum for each joint force."""
+        """Return the sum for each joint force (nv,) of ``row_values`` (m,), which belong to rows of its triangle."""
         return np.bincount(self.force, row_values, len(self.square))
 
     def residual_squares(self, x: np.ndarray) -> np.ndarray:
@@ -62,17 +62,17 @@ class Reduced:
         return self.sums((self.rows @ np.append(x, -1.0)) ** 2)
 
     def weighted(self, weights: np.ndarray) -> np.ndarray:
-        """Return one triangular factor (p + 1, p + 1) for all joint forces, weighted by ``weights`` (nv,)."""
+        """Return the triangular factor (p + 1, p + 1) of all joint forces together, with ``weights`` (nv,)."""
         row_weights = weights[self.force]
         return triangular((self.rows * row_weights[:, None])[row_weights > 0.0])
 
     def rms(self, squares: np.ndarray) -> np.ndarray:
-        """Return the root mean square over the samples for each joint force (nv,), from its sum of squares."""
+        """Return the root mean square of each joint force (nv,) over its samples, from its sum of squares."""
         result: np.ndarray = np.sqrt(squares / self.samples)
         return result
 
     def r_squared(self, squares: np.ndarray) -> np.ndarray:
-        """Return 1 − residual variance / variance of each joint force (nv,); NaN for a force that does not vary.
+        """Return R² = 1 − residual variance / variance of each joint force (nv,); NaN for a constant force.
 
         ``squares`` (nv,) are the sums of squared residuals.
         """
@@ -104,7 +104,7 @@ def reduce_measurements(measurements: Measurements, columns: Columns) -> Reduced
 
 @dataclass(frozen=True, eq=False)
 class LinearFit:
-    """Least-squares estimate of smallest norm, with its accuracy."""
+    """Least-squares estimate of smallest norm, with its covariance and singular values."""
 
     x: np.ndarray  # (p,)
     covariance: np.ndarray  # (p, p); of what the rows determine
@@ -153,7 +153,7 @@ def fit_linear(result: Reduced, measured: np.ndarray, weights: np.ndarray | None
 
 
 def refuse_exact_fits(caller: str, fit: LinearFit, result: Reduced, names: Sequence[str]) -> None:
-    """Raise ValueError if the samples of a force are fitted exactly, so that residuals give no weight."""
+    """Raise ValueError if parameters fit the samples of a force exactly, so that its residuals give no weight."""
     i = int(np.argmin(fit.freedom))
     if fit.freedom[i] < _FREE:
         is_used = result.rows[result.force == i, :-1].any(axis=0).sum()

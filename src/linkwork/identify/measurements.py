@@ -77,7 +77,7 @@ class Measurements:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class HeldOut:
-    """Root mean square errors of an estimate at samples that it does not use, for each component.
+    """Root mean square errors at held-out samples, which the fit did not use, for each component.
 
     Joint forces have nv components [N·m, N], poses six [rad, m], positions three [m].
 
@@ -106,7 +106,7 @@ def read(
     wrenches: Mapping[str, ArrayLike] | None = None,
     expressed_in: str | Mapping[str, str] = "world",
 ) -> Measurements:
-    """Return the measurements as arrays of samples.  Raises ValueError and TypeError.
+    """Read measurements as arrays of samples. Raises ValueError and TypeError.
 
     External wrenches are added to the joint forces.
     """
@@ -203,9 +203,9 @@ def split(caller: str, held_out: Any, leading: tuple[int, ...]) -> np.ndarray:
 
 
 def joint_weights(caller: str, robot: Robot, weights: Any) -> np.ndarray | None:
-    """Return the weight 1 / σ of each joint force (nv,), 0 if it is not measured.
+    """Return the weights 1 / σ (nv,) of the joint forces, 0 for a force that is not measured.
 
-    The result is None if weights are to be computed from residuals.  Raises ValueError.
+    The result is None if weights are to be computed from residuals. Raises ValueError.
     """
     if weights is None:
         return None
@@ -225,7 +225,7 @@ def rms(errors: np.ndarray) -> np.ndarray:
 
 
 def name_list(names: Any) -> str:
-    """Return the names as a text for a message; of many names only the first ones."""
+    """Return names as text for an error message; only the first ones of a long list."""
     return first_of([*map(repr, names)], _LISTED)
 
 
@@ -317,7 +317,7 @@ def low_pass(t: ArrayLike, x: ArrayLike, *, cutoff: float, order: int = 4) -> np
 
 
 def _step(caller: str, t: ArrayLike, x: np.ndarray, name: str) -> float:
-    """Return the time step between samples."""
+    """Return the time step [s] between samples, after checks of t and x."""
     times = real_array(f"{caller}: t: expected times (n,) [s]", t).astype(np.float64)
     if times.ndim != 1 or x.ndim < 1 or len(times) != len(x) or len(times) < 16:
         raise ValueError(

@@ -56,10 +56,10 @@ _RANGE_SHARE = 0.9  # of the range to a limit of position on either side
 @public
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
 class ExcitingTrajectory:
-    """A periodic motion by Fourier series, which begins and ends at rest and excites base parameters.
+    """Periodic motion by a Fourier series that begins and ends at rest, and excites the base parameters.
 
-    ``period`` is in [s].  ``center`` is q in the middle, and ``sines`` and ``cosines`` (nv, K) are the coefficients of
-    the series. ``excitation`` describes how well it determines the parameters.
+    ``period`` is in [s]. ``center`` (nv,) is the constant term q_0, and ``sines`` and ``cosines`` (nv, K) are the
+    coefficients of the series. ``excitation`` tells how well the motion determines the base parameters.
     """
 
     period: float  # [s]
@@ -209,10 +209,10 @@ class _Limits:
                 )
 
     def within(self, x: np.ndarray, period: float) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        """Return the center (nv,), and the sine and cosine coefficients (nv, K), of a motion within the limits.
+        """Return center (nv,), sine and cosine coefficients (nv, K) of a motion within the limits.
 
-        The result is computed from unconstrained values x (nv, 1 + 2 K). Each joint's coefficients are scaled until
-        the first limit is reached.
+        They are computed from unconstrained values x (nv, 1 + 2 K). The coefficients of each joint are scaled until it
+        reaches a limit.
         """
         count = (x.shape[1] - 1) // 2
         order = np.arange(1, count + 1)
@@ -238,7 +238,7 @@ class _Limits:
 
 
 def _derivative_bound(sines: np.ndarray, cosines: np.ndarray, period: float, order: int) -> np.ndarray:
-    """Return a bound (nv,), at all times, of the ``order``-th derivative of the velocity."""
+    """Return a bound (nv,) on the ``order``-th time derivative of the velocity, valid at all times."""
     rate = 2.0 * np.pi / period * np.arange(1, sines.shape[1] + 1)
     result: np.ndarray = (np.hypot(sines, cosines) * rate**order).sum(axis=1)
     return result
@@ -266,7 +266,7 @@ def _refuse_manifolds(caller: str, robot: Robot) -> None:
 
 @dataclass(frozen=True, eq=False, repr=False, init=False)
 class Excitation(ReturnedValue):
-    """Measure of how well a motion determines the base parameters.  Printed, it is a table, the worst first.
+    """Measure of how well a motion determines the base parameters. Printed, it is a table, least excited first.
 
     Columns of the weighted regressor are scaled to length 1, so that units do not matter.
     """
@@ -280,7 +280,7 @@ class Excitation(ReturnedValue):
 
     @property
     def smallest(self) -> float:
-        """Smallest singular value of the weighted regressor, with columns scaled to length 1."""
+        """Smallest singular value of the weighted regressor, whose columns are scaled to length 1."""
         return float(self.singular_values[-1])
 
     @property
@@ -348,7 +348,7 @@ def excitation(
 
 
 class ExcitationMeter:
-    """Evaluation of the excitation by many motions of one robot, whose base parameters are computed once."""
+    """Evaluator of the excitation by many motions of one robot; base parameters are computed only once."""
 
     def __init__(self, robot: Robot, columns: Columns, weights: np.ndarray) -> None:
         self.columns, self.weights = columns, weights
@@ -364,7 +364,7 @@ class ExcitationMeter:
         return R
 
     def scaled(self, motion: Measurements) -> tuple[np.ndarray, np.ndarray]:
-        """Return the triangular factor R of a motion with columns scaled to length 1, and their former lengths.
+        """Return the triangular factor R of a motion with columns scaled to length 1, and the lengths before scaling.
 
         Columns of negligible length become 0.
         """

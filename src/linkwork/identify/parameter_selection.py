@@ -1,4 +1,4 @@
-"""Selection of estimated parameters: of some bodies, and of some kinds in joints; all others are known."""
+"""Selection of the parameters to estimate: of some bodies, and of some kinds in joints. All others are known."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ _DEPENDENT = 1e-5  # of a column's length: a smaller remainder after projecting 
 
 @dataclass(frozen=True, eq=False)
 class Columns:
-    """A selection of estimated parameters, by their columns in the regressor; the other parameters are known."""
+    """Selection of the parameters to estimate, by their columns in the regressor; the other parameters are known."""
 
     names: tuple[str, ...]  # of all parameters
     pi: np.ndarray  # (npi,): the robot's own values
@@ -48,7 +48,7 @@ class Columns:
 
     @property
     def options(self) -> dict[str, Any]:
-        """Keyword arguments with which inverse dynamics and its regressor include these parameters."""
+        """Keyword arguments of inverse dynamics, and of its regressor, that include the selected parameters."""
         return {"passive": True, "friction": self.friction} if self.passive else {}
 
 
@@ -89,13 +89,13 @@ def columns_of(
 
 
 def structural(robot: Robot, columns: Columns, measured: np.ndarray) -> tuple[BaseParameters, np.ndarray]:
-    """Return the base parameters that the measured joint forces determine, and typical lengths of their columns.
+    """Return the base parameters that the measured joint forces determine, and typical norms of regressor columns.
 
     ``measured`` (nv,) is True for a measured joint force. The regressor is evaluated at random states. Axes that are
     parallel up to a file's last digit (1.5708 for π/2) count as parallel, since no measurement distinguishes
     parameters by such differences.
 
-    The lengths (p,) are the root mean squares of the estimated parameters' columns of this regressor [N·m, N by π]: a
+    The norms (p,) are the root mean squares of the estimated parameters' columns of this regressor [N·m, N by π]: a
     scale to tell a zero column in measurements from a small one.
     """
     rows = int(measured.sum())

@@ -216,9 +216,9 @@ def inertias(
 
 
 def _with_extent(caller: str, robot: Robot, columns: Columns, named: bool) -> tuple[Columns, tuple[int, ...]]:
-    """Return the selection without bodies of zero mass or extent, and these bodies' indices.
+    """Return the selection without bodies that have no mass or no extent, and the indices of those bodies.
 
-    Raises ValueError if such bodies were ``named``, or no body is left.
+    Raises ValueError if the user ``named`` such bodies, or no body is left.
     """
     ten = columns.pi[: 10 * len(robot.bodies)].reshape(-1, 10)
     unchanged = tuple(i for i in columns.bodies if not convex_inertia_fit.has_extent(ten[i]))
@@ -239,9 +239,9 @@ def _with_extent(caller: str, robot: Robot, columns: Columns, named: bool) -> tu
 
 
 def _without_shared(robot: Robot, columns: Columns, measured: np.ndarray) -> tuple[Columns, tuple[str, ...]]:
-    """Return the selection without those parameters of coupled joints that forces do not distinguish, and their names.
+    """Return the selection without parameters of followers that forces do not distinguish, and their names.
 
-    These are the parameters of joints that follow others whose columns are always sums of other joints' columns.
+    Regressor columns of these parameters are always linear combinations of other joints' columns.
     """
     count = 10 * len(columns.bodies)
     joint_columns = columns.estimated[count:]
@@ -280,10 +280,12 @@ def _require_observable_joints(
 
 
 def with_deformed_bodies(robot: Robot, maps: Mapping[int, np.ndarray]) -> Robot:
-    """Return the robot with bodies' pseudo-inertias P changed to A P Aᵀ; ``maps`` has A (4, 4) by body index.
+    """Return the robot with the pseudo-inertia P of each body in ``maps`` changed to A P Aᵀ.
 
-    The inertias of all links that are welded to a body are transformed by its A, so their sum is the body's, and each
-    stays physically consistent.
+    ``maps`` has the matrix A (4, 4) by body index.
+
+    The inertias of all links that are welded to a body are transformed by its A, so their sum is the inertia of the
+    body, and each of them stays physically consistent.
     """
     tree = robot.tree
     frames = tuple(
@@ -319,7 +321,7 @@ def with_joint_parameters(robot: Robot, names: Sequence[str], values: Sequence[f
 
 
 def _moved(frame: Frame, A: np.ndarray) -> Frame:
-    """Return a frame whose pseudo-inertia P becomes A P Aᵀ, with A (4, 4) in the body's axes."""
+    """Return a frame with its pseudo-inertia P changed to A P Aᵀ, with A (4, 4) in the body's axes."""
     pi = np.array(frame.inertia.parameters(), dtype=float)
     if not pi.any():
         return frame

@@ -29,7 +29,7 @@ _CONVERGED = 1e-6  # standard deviations: smaller steps are negligible
 
 @dataclass(frozen=True, eq=False)
 class PlacementDescent:
-    """Result of a Gauss–Newton descent: offsets x, the last linear fit, and convergence."""
+    """Result of a Gauss–Newton descent: offsets x, the linear fit of the last step, and convergence."""
 
     x: np.ndarray
     fit: LinearFit  # the last linear fit
@@ -41,9 +41,9 @@ class PlacementDescent:
 
 
 class PlacementModel:
-    """Model of the errors of measured poses as a function of unknown offsets x, with its derivatives.
+    """Errors of measured poses as a function of unknown offsets x, with derivatives.
 
-    The components of an offset are a slice of x, by name.
+    Each offset, by its name, is a slice of x.
     """
 
     def __init__(
@@ -80,7 +80,7 @@ class PlacementModel:
         self.reach = float(np.sqrt(positions.var(axis=0).sum())) or 1.0  # [m]; 1 for a frame that does not move
 
     def _expanded(self, caller: str, text: Any) -> list[str]:
-        """Return the offsets that a user's text names: one offset, or all that match a pattern or a kind.
+        """Return the names of the offsets that ``text`` stands for: a name, or all that match a pattern or a kind.
 
         Raises UnknownNameError and ValueError.
         """
@@ -227,17 +227,17 @@ class PlacementModel:
         return result
 
     def base(self, x: np.ndarray) -> np.ndarray:
-        """Return the base's pose (4, 4), the identity if it is not estimated."""
+        """Return the pose (4, 4) of the base; the identity if the base is not estimated."""
         return _placement(x[self.slices["base"]].tolist()).matrix() if "base" in self.slices else np.eye(4)
 
 
 def _placement(values: Sequence[Any]) -> Pose:
-    """Return the pose with a rotation vector φ [rad] and a translation d [m], the offset (φ; d)."""
+    """Return the pose of an offset (φ; d), with the rotation vector φ [rad] and the translation d [m]."""
     return Pose(Quaternion.exp(Vec3.of(values[:3])).rotation(), Vec3.of(values[3:]))
 
 
 def _by_default(robot: Robot, frame: str) -> list[str]:
-    """Return the default offsets: the placements of the joints that carry a frame, from the base on, and the frame."""
+    """Return the default offsets: placements of all joints between base and frame, and the frame itself."""
     tree = robot.tree
     points = {point.name: point.frame for point in tree.points}
     carrier = tree.frame(points.get(frame, frame))

@@ -32,9 +32,10 @@ _THIN = 5e-7  # relative to the extent: thinner points are thickened by as much
 
 @dataclass(frozen=True, slots=True)
 class Fit(Geometry):
-    """Bounding shape at its pose.
+    """Bounding shape with its pose.
 
-    ``overestimate`` bounds the distance of its farthest point from the convex hull of the points or shape inside [m].
+    ``overestimate`` is an upper bound on the distance [m] of its farthest point from the convex hull of the bounded
+    points or shape.
 
     ``origin`` is the pose; ``name``, ``material`` and ``friction`` are as in `Geometry`.
     """
@@ -159,9 +160,9 @@ def bounding_box(around: ArrayLike | Shape) -> Fit:
 
 
 def _around(value: Any, caller: str) -> tuple[np.ndarray, float, float]:
-    """Return points, a radius and a slack [m] that describe the points or shape to be bounded.
+    """Return points, a radius and a slack [m] that describe the points or the shape to be bounded.
 
-    The points' hull, grown by the radius, contains the shape, and exceeds it by at most the slack.
+    All points within the radius of the points' hull contain the shape, and exceed it by at most the slack.
     """
     if not isinstance(value, Shape):
         points = read_points(value, caller)
@@ -207,7 +208,7 @@ def _around_unit_sphere() -> np.ndarray:
 
 
 def _thickened(points: np.ndarray, caller: str) -> np.ndarray:
-    """Return points with a hull of non-zero volume: thin sets are thickened by `_THIN` of the extent."""
+    """Return points whose hull has non-zero volume: flat sets are thickened by `_THIN` times the extent."""
     extent = float(np.linalg.norm(np.ptp(points, axis=0)))
     if extent == 0.0:
         raise ValueError(f"{caller}: expected distinct points, got only {points[0].tolist()}")
@@ -220,7 +221,7 @@ def _thickened(points: np.ndarray, caller: str) -> np.ndarray:
 
 
 def _corners(points: np.ndarray) -> np.ndarray:
-    """Return the corners of the points' hull, or the points themselves if they have no hull."""
+    """Return the vertices of the points' convex hull, or the points themselves if they are flat."""
     try:
         return np.asarray(points[np.unique(hull_triangles(points))])
     except ValueError:
@@ -228,7 +229,7 @@ def _corners(points: np.ndarray) -> np.ndarray:
 
 
 def _signed_distances(queries: np.ndarray, points: np.ndarray) -> float:
-    """Return the maximum signed distance of queries from the hull of points, within 1e-6 of the extent."""
+    """Return the largest signed distance of ``queries`` from the hull of ``points``, within 1e-6 of the extent."""
     if not np.ptp(points, axis=0).any():
         return float(np.linalg.norm(queries - points[0], axis=1).max())
     thick = _thickened(points, "fit")
@@ -251,7 +252,10 @@ def _fit(shape: Shape, rotation: np.ndarray, center: np.ndarray, excess: float) 
 
 
 def _line_coordinates(points: np.ndarray, axis: np.ndarray, through: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Return the coordinates of points along lines (..., 3) and their squared distances from them, (..., n) each."""
+    """Return the coordinates of points along lines, and their squared distances from the lines, (..., n) each.
+
+    A line has the direction ``axis`` (..., 3) and the point ``through`` (..., 3).
+    """
     offset = points - through[..., None, :]
     along = (offset * axis[..., None, :]).sum(axis=-1)
     off = offset - along[..., None] * axis[..., None, :]
@@ -259,10 +263,10 @@ def _line_coordinates(points: np.ndarray, axis: np.ndarray, through: np.ndarray)
 
 
 def _volumes(points: np.ndarray, radius: float, axis: np.ndarray, through: np.ndarray, more: np.ndarray) -> Any:
-    """Return the volumes of capsules about lines that contain balls of ``radius`` about points, and their radii.
+    """Return volumes and radii of the shortest capsules about given lines that contain all balls.
 
-    The radii are without ``radius``, and 1 + ``more`` times the smallest possible ones.  The capsules are as short as
-    possible.
+    Balls of ``radius`` are about the points. Returned radii do not include ``radius``, and are (1 + ``more``) times
+    the smallest possible radii.
     """
     along, across = _line_coordinates(points, axis, through)
     size = np.sqrt(across.max(axis=-1)) * (1.0 + more)
@@ -273,7 +277,7 @@ def _volumes(points: np.ndarray, radius: float, axis: np.ndarray, through: np.nd
 
 
 def _smallest_capsule(points: np.ndarray, radius: float) -> tuple[np.ndarray, np.ndarray, float]:
-    """Return the axis, a point on it and the radius of the smallest capsule of the search, for points of extent 1."""
+    """Return axis, point on the axis and radius of the smallest capsule found, for points of extent 1."""
     rng = np.random.default_rng(0)
     _, _, axes = np.linalg.svd(points - points.mean(axis=0))
     diagonals = np.array([[0, 1, 1], [0, 1, -1], [1, 0, 1], [1, 0, -1], [1, 1, 0], [1, -1, 0]]) / math.sqrt(2.0)
@@ -333,7 +337,7 @@ def _with_z(axis: np.ndarray) -> np.ndarray:
 
 
 def _best_rotation(points: np.ndarray) -> np.ndarray:
-    """Return the axes, as columns, of the smallest box with a face on a facet of the hull and one along an edge."""
+    """Return the axes, as columns, of the smallest box with a face on a hull facet and an edge along a hull edge."""
     hull = Polytope(points)  # type: ignore[arg-type]
     corners, triangles = np.array(hull.vertices), np.array(hull.triangles)
     sides = np.cross(*(corners[triangles[:, k]] - corners[triangles[:, 0]] for k in (1, 2)))

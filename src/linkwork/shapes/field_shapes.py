@@ -39,7 +39,7 @@ def _key(shape: Any) -> tuple[Any, ...]:
 
 
 def read_array(value: Any, expected: str, dimensions: int, least: tuple[int, ...]) -> np.ndarray:
-    """Return a read-only array of finite numbers with given dimensions and minimum sizes along each.
+    """Return an array of finite numbers, read-only, with the given number of dimensions and minimum sizes.
 
     Raises ValueError.
     """
@@ -78,7 +78,7 @@ def ends_of_grid(spacing: tuple[float, ...], origin: tuple[float, ...], counts: 
 
 
 def frozen(values: np.ndarray) -> np.ndarray:
-    """Return a read-only copy."""
+    """Return a read-only copy of an array."""
     copy = np.array(values, dtype=float, order="C")
     copy.setflags(write=False)
     return copy

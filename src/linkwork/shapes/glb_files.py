@@ -52,11 +52,11 @@ def checked_glb(file: Path, data: bytes, max_vertices: int, check_image: CheckIm
 
 
 class _RefusedError(Exception):
-    """A valid file that cannot be read here."""
+    """A valid glTF file that linkwork refuses to read."""
 
 
 def _chunks(data: bytes) -> tuple[bytes, bytes]:
-    """Return the JSON text and the binary buffer, padded to a multiple of four bytes."""
+    """Return the JSON text and the binary buffer of a GLB file; the buffer is padded to a multiple of four bytes."""
     magic, version, length = data[:4], *struct.unpack_from("<II", data, 4)
     if magic != _MAGIC or version != 2:
         raise _RefusedError("expected a GLB file of glTF 2.0")
@@ -77,14 +77,14 @@ def _chunks(data: bytes) -> tuple[bytes, bytes]:
 
 
 class _Content:
-    """The JSON text of a file, and its buffer."""
+    """JSON text of a glTF file and its buffer, with checks."""
 
     def __init__(self, content: dict[str, Any], buffer: bytes, max_vertices: int) -> None:
         self.content, self.buffer, self.max_vertices = content, buffer, max_vertices
         self.elements = 0  # vertices and indices of all meshes: trimesh reads those that are not drawn, too
 
     def checked(self, check_image: CheckImage | None) -> dict[str, Any]:
-        """Return the text to parse."""
+        """Return the JSON content for trimesh, with only what a mesh needs."""
         content = self.content
         needed = [x for x in content.get("extensionsRequired", ()) if not str(x).startswith("KHR_materials_")]
         if needed:
@@ -111,7 +111,7 @@ class _Content:
         return result
 
     def _primitive(self, primitive: dict[str, Any], keeps_material: bool) -> dict[str, Any]:
-        """Return the supported data of a primitive, which lie inside its views."""
+        """Return the supported entries of a primitive, after a check that their data are inside their buffer views."""
         attributes = {name: primitive["attributes"][name] for name in _ATTRIBUTES if name in primitive["attributes"]}
         accessors = [*attributes.values(), *([primitive["indices"]] if "indices" in primitive else [])]
         for k in accessors:
@@ -154,7 +154,7 @@ class _Content:
                 raise _RefusedError(f"too many vertices: the limit is {self.max_vertices}")
 
     def _appearance(self, check_image: CheckImage) -> dict[str, Any]:
-        """Return materials, and the images that may be decoded."""
+        """Return the materials, and the images that ``check_image`` permits."""
         content = self.content
         images, sizes = [], []
         for k, image in enumerate(content.get("images", ())):

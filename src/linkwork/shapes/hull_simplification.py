@@ -34,7 +34,7 @@ _TRIPLES = {n: np.array(list(itertools.combinations(range(n), 3)), int).reshape(
 
 
 def outer_vertices(points: np.ndarray, triangles: np.ndarray, max_vertices: int) -> np.ndarray:
-    """Return at most ``max_vertices`` vertices whose hull contains a hull with corners (n, 3) and triangles."""
+    """Return at most ``max_vertices`` points whose hull contains the hull with vertices (n, 3) and triangles."""
     middle = points.mean(axis=0)
     _, _, axes = np.linalg.svd(points - middle, full_matrices=False)
     wide = np.ptp((points - middle) @ axes.T, axis=0)
@@ -60,7 +60,7 @@ def outer_vertices(points: np.ndarray, triangles: np.ndarray, max_vertices: int)
 
 
 def _cross(a: np.ndarray, b: np.ndarray) -> np.ndarray:
-    """Return the cross product, without the checks of `numpy.cross`, which take longer than the product."""
+    """Return the cross product; `numpy.cross` would spend more time on checks than on the product."""
     return np.asarray(a[..., _NEXT] * b[..., _LAST] - a[..., _LAST] * b[..., _NEXT])
 
 
@@ -95,14 +95,14 @@ def _volume(points: np.ndarray) -> float:
 
 
 class _Surface:
-    """Closed surface of triangles, each of which has all inner points on its inner side."""
+    """Closed triangle surface that contains all inner points."""
 
     def __init__(self, inner: np.ndarray, triangles: np.ndarray) -> None:
         self.inner = inner
         self._start(inner, triangles)
 
     def restart(self, points: np.ndarray) -> None:
-        """Replace the surface by the hull of other points."""
+        """Replace the surface by the convex hull of ``points``."""
         self._start(points, hull_triangles(points))
 
     def _start(self, points: np.ndarray, triangles: np.ndarray) -> None:
@@ -147,7 +147,7 @@ class _Surface:
                 stale.update((min(neighbour, k), max(neighbour, k)) for k in self.after[neighbour] if k != new)
 
     def settle(self) -> None:
-        """Move single vertices to the positions of least volume."""
+        """Move vertices one by one to the positions of least enclosed volume."""
         for v in list(self.at):
             ring = self._ring(v)
             cost, point = self._best_tip(ring)
@@ -163,7 +163,7 @@ class _Surface:
         return ring
 
     def _around(self, u: int, v: int) -> list[int] | None:
-        """Return the vertices around an edge, counterclockwise; None if it must not collapse."""
+        """Return the vertices around the edge (u, v), counterclockwise; None if the edge must not collapse."""
         ring_u, ring_v = self._ring(u), self._ring(v)
         if len(set(ring_u) & set(ring_v)) != 2 or len(ring_u) + len(ring_v) - 4 < 3:
             return None
@@ -190,9 +190,9 @@ class _Surface:
         return float(tip @ _cross(p, np.concatenate([p[1:], p[:1]])).sum(axis=0))
 
     def _best_tip(self, ring: list[int]) -> tuple[float, np.ndarray]:
-        """Return the volume and the position of the tip of least volume above a ring of vertices.
+        """Return the volume and the position of the point above a ring of vertices that adds the least volume.
 
-        All inner points must be below the triangles from the ring to the tip.
+        All inner points must be below the triangles from the ring to that point.
         """
         if not 3 <= len(ring) < 25:
             return np.inf, np.zeros(3)
@@ -218,9 +218,9 @@ class _Surface:
         return float(volumes[best]), tips[is_outer][best]
 
     def _supporting_planes(self, a: np.ndarray, b: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """Return normals and offsets of the planes through edges from a to b (n, 3) that touch the inner points.
+        """Return normals and offsets of planes that contain the edge from a to b (n, 3) and touch the inner points.
 
-        All inner points are below such a plane; it touches them on the left of the edge.
+        All inner points are below the plane. The points of contact are on the left of the edge, seen from outside.
         """
         along = b - a
         along = along / np.linalg.norm(along, axis=1, keepdims=True)

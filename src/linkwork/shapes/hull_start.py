@@ -34,7 +34,7 @@ def require_volume(points: np.ndarray) -> None:
 
 
 def scaled_points(points: np.ndarray) -> tuple[np.ndarray, float]:
-    """Return coordinates (3, n) over a power of two, and their extent, which is near one."""
+    """Return coordinates (3, n) divided by a power of two, and their extent, which is then near one."""
     if len(points) < 4:
         raise ValueError("flat")
     x, y, z = np.ptp(points, axis=0).tolist()
@@ -50,7 +50,7 @@ def scaled_points(points: np.ndarray) -> tuple[np.ndarray, float]:
 
 
 def dots(a: np.ndarray, b: np.ndarray) -> np.ndarray:
-    """Return the products of vectors (3, n), summed in a fixed order."""
+    """Return the dot products (n,) of vectors (3, n), summed in a fixed order."""
     c = a * b
     return np.asarray(c[0] + c[1] + c[2])
 
@@ -60,7 +60,7 @@ def true_at(condition: np.ndarray) -> np.ndarray:
 
 
 def changes(values: np.ndarray) -> np.ndarray:
-    """Return True for each value that differs from the one before it, and for the first."""
+    """Return a mask that is True for the first value, and for each value that differs from the previous one."""
     result = np.ones(len(values), bool)
     np.not_equal(values[1:], values[:-1], out=result[1:])
     return result
@@ -71,7 +71,7 @@ def slopes(points: np.ndarray) -> np.ndarray:
 
 
 def first_four(points: np.ndarray, extent: float, indices: np.ndarray) -> tuple[int, int, int, int]:
-    """Return four of the points that span a tetrahedron of non-zero volume."""
+    """Return the indices of four points that span a tetrahedron of non-zero volume."""
     p = points[:, indices]
     slope = slopes(p)
 

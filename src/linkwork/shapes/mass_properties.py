@@ -78,7 +78,7 @@ def arc(z: float, radius: float, r: float, start: float, end: float) -> tuple[np
 
 
 def line(z: tuple[float, float], radius: tuple[float, float]) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Return the quadrature nodes (heights, radii, weights) of a straight line in a profile, between two points."""
+    """Return quadrature nodes (heights, radii, weights) of a straight line between two points of a profile."""
     nodes, weights = _quadrature()
     t = 0.5 * (1.0 + nodes)
     return z[0] + (z[1] - z[0]) * t, radius[0] + (radius[1] - radius[0]) * t, 0.5 * (z[1] - z[0]) * weights
@@ -177,10 +177,10 @@ class _Sum:
     def add(
         self, size: float, first: np.ndarray, second: np.ndarray, other: tuple[float, np.ndarray, np.ndarray]
     ) -> None:
-        """Add the Minkowski sum of two orthogonal sets.
+        """Add the moments of the Minkowski sum of two orthogonal sets.
 
-        ``size``, ``first`` and ``second`` are the moments of order 0, 1 and 2 of one set, and ``other`` the moments of
-        the other set.
+        ``size``, ``first`` and ``second`` are the moments of order 0, 1 and 2 of the first set, ``other`` those of the
+        second.
         """
         other_size, other_first, other_second = other
         mixed = np.outer(first, other_first)

@@ -163,7 +163,7 @@ def load_mesh(
 
 @dataclass(frozen=True, eq=False, repr=False)
 class MeshFile:
-    """Bytes of a mesh file that trimesh may parse, and the length unit that the file states [m], 1 by default."""
+    """Bytes of a mesh file that trimesh may parse, and the file's unit of length [m], 1 if not stated."""
 
     file: Path
     kind: str  # one of KINDS
@@ -216,7 +216,7 @@ def read_mesh_file(
 
 
 def _issues(points: np.ndarray, triangles: np.ndarray) -> tuple[str, ...]:
-    """Return descriptions of a surface's defects."""
+    """Return texts that describe the defects of a surface."""
     edges = np.concatenate([triangles[:, [0, 1]], triangles[:, [1, 2]], triangles[:, [2, 0]]])
     forward, count = np.unique(edges[:, 0] * len(points) + edges[:, 1], return_counts=True)
     reverse = np.unique(edges[:, 1] * len(points) + edges[:, 0])
@@ -242,7 +242,7 @@ def _plain_head(kind: str, data: bytes) -> bytes:
 
 
 def _is_text(data: bytes) -> bool:
-    """Return True for a text STL file; a binary one may begin with "solid" too."""
+    """Return True for a text STL file; binary files may begin with "solid", too."""
     count = int.from_bytes(data[_STL_HEAD - 4 : _STL_HEAD], "little")
     return data.lstrip()[:5].lower() == b"solid" and len(data) != _STL_HEAD + _STL_TRIANGLE * count
 

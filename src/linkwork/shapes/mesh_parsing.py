@@ -63,7 +63,7 @@ def parsed_triangles(
 
 
 def triangles_of_request(request: dict[str, Any], data: bytes) -> tuple[None, dict[str, np.ndarray]]:
-    """Return the points and the triangles in the bytes of a file of the kind of a request."""
+    """Read the mesh file in ``data``, of the kind in the request; return None, and points and triangles by name."""
     trimesh = extra("trimesh", "mesh", "load_mesh")
     if request["kind"] == ".obj":
         lines = data.replace(b"\\\n", b" ").splitlines()
@@ -87,13 +87,13 @@ def extra(module: str, extra: str, caller: str) -> Any:
 
 @dataclass(slots=True)
 class _Instances:
-    """Nodes of a document by their identifiers, with the identifiers of the elements that they instantiate."""
+    """Nodes of a DAE document by identifier, with the identifiers of the nodes that they instantiate."""
 
     parts: dict[str, list[str]] = field(default_factory=lambda: {"": []})
     open: list[str] = field(default_factory=lambda: [""])  # the outer nodes; "" is the document
 
     def begin(self, tag: str, attributes: Mapping[str, str]) -> None:
-        """Count an element that begins."""
+        """Record the start of an XML element."""
         inside = self.parts[self.open[-1]]
         if tag in ("node", "visual_scene"):
             name = attributes.get("id") or f"#{len(self.parts)}"
@@ -104,12 +104,12 @@ class _Instances:
             inside.append(attributes.get("url", "").rpartition("#")[2])
 
     def end(self, tag: str) -> None:
-        """Leave a node that ends."""
+        """Record the end of an XML element."""
         if tag in ("node", "visual_scene"):
             self.open.pop()
 
     def total(self) -> float:
-        """Return the number of instances that the document makes; a cycle counts as one instance."""
+        """Return the total number of node instances in the document; a cycle counts as one instance."""
         counts: dict[str, float] = {}
         begun = set[str]()
         stack = [("", False)]

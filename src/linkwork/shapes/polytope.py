@@ -132,7 +132,7 @@ class Polytope(Shape):
 
 
 def _different(points: np.ndarray) -> np.ndarray:
-    """Return the first of each group of equal points (n, 3), in the given order."""
+    """Return the distinct points of (n, 3), in the order of their first occurrence."""
     if not len(points):
         return points
     order = np.lexsort(points.T)

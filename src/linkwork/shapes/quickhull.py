@@ -110,17 +110,17 @@ class _Hull:
         return np.setdiff1d(np.arange(self.count), self.free)
 
     def offer(self, points: np.ndarray) -> None:
-        """Assign points outside the surface to its facets."""
+        """Assign each point outside of the surface to a facet that it is above."""
         facets = self._facets()
         self._assign(points, np.zeros(len(points), np.intp), np.full(len(points), len(facets)), facets)
 
     def grow(self) -> None:
-        """Add points until none is outside."""
+        """Add points to the surface until none is outside."""
         while len(proposals := self._proposals()):
             self._add(*self._visible(proposals))
 
     def _proposals(self) -> np.ndarray:
-        """Return facets that propose a point, in ascending order of preference."""
+        """Return the facets that propose a point to add, by ascending preference."""
         count = self.count
         facets = true_at(self.apex[:count] >= 0)
         order = facets.astype(np.uint32) * _SCRAMBLE
@@ -140,7 +140,7 @@ class _Hull:
         return facets
 
     def _prefer_corners(self, facets: np.ndarray) -> None:
-        """Propose, for each facet, a corner instead of another point that is as far above it."""
+        """Replace the proposed point of each facet by a corner of the hull, if it is as far above the facet."""
         first = self.corner[3 * facets]
         normal = self.normal[:, facets] * self.inverse[facets]
         x, y, z = self.points[:, self.outside]
@@ -166,7 +166,7 @@ class _Hull:
         self._propose(self.outside[left], self.home[left], self.high[left])
 
     def _visible(self, proposals: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        """Return the points to add, then for each visible facet the index of its point and the facet.
+        """Return the points to add, and for all facets visible from them the index of the point and the facet.
 
         If the visible facets of two proposals overlap or touch, the later proposal is taken.
         """
@@ -220,7 +220,7 @@ class _Hull:
         return point[taken], by, visible
 
     def _add(self, points: np.ndarray, by: np.ndarray, visible: np.ndarray) -> None:
-        """Replace the visible facets of each point by facets from their border to the point."""
+        """Replace the facets visible from each point by new facets between their outer edges and the point."""
         many = len(points)
         half = (3 * visible[:, None] + _SIDES).ravel()
         twin = self.twin[half]
@@ -272,7 +272,7 @@ class _Hull:
             setattr(self, name, np.concatenate([array, np.full(more, value, array.dtype)]))
 
     def _measure(self, facets: np.ndarray) -> None:
-        """Set the normals of facets."""
+        """Compute and store the normals of facets."""
         p, first = self.points, 3 * facets
         a = p.take(self.corner[first], axis=1)
         s, t = p.take(self.corner[first + 1], axis=1) - a, p.take(self.corner[first + 2], axis=1) - a
@@ -284,7 +284,7 @@ class _Hull:
         self.inverse[facets] = 1.0 / np.where(length > 0.0, length, 1.0)
 
     def _assign(self, points: np.ndarray, begin: np.ndarray, rows: np.ndarray, facets: np.ndarray) -> None:
-        """Assign each point to the facet that it is highest above, of ``facets[begin : begin + rows]``, if any."""
+        """Assign each point to the facet, of ``facets[begin : begin + rows]``, that it is highest above; if any."""
         if not len(points):
             return
         highest = []
@@ -317,7 +317,7 @@ class _Hull:
         return points[above], facet[first], height[first]
 
     def _propose(self, points: np.ndarray, home: np.ndarray, high: np.ndarray) -> None:
-        """Set the farthest of the points above each facet, among ties a corner, as its proposal."""
+        """Set the proposed point of each facet: the farthest of the points above it, a corner among equal ones."""
         if not len(points):
             return
         order = np.argsort(home, kind="stable")
@@ -334,7 +334,7 @@ class _Hull:
         self.apex[home[ties]] = points[ties]
 
     def _above(self, points: np.ndarray, facets: np.ndarray) -> np.ndarray:
-        """Return True where a point is above the plane of a facet, decided exactly."""
+        """Return a mask that is True where a point is above the plane of its facet, decided exactly."""
         offset = self.points.take(points, axis=1)
         offset -= self.points.take(self.corner[3 * facets], axis=1)
         det = dots(offset, self.normal.take(facets, axis=1))
@@ -357,7 +357,7 @@ class _Hull:
         return result
 
     def _whole(self, points: np.ndarray) -> np.ndarray:
-        """Return coordinates (3, n) as integers of any size, in a common unit."""
+        """Return coordinates (3, n) as Python integers in a common unit, for exact arithmetic."""
         if self.wholes is None:
             fraction, exponent = np.frexp(self.original.T)
             exponent = exponent.astype(int)

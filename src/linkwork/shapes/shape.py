@@ -27,7 +27,7 @@ class Shape(ABC):
     @property
     @abstractmethod
     def origin_radius(self) -> float | None:
-        """Radius [m] of a sphere about the origin that contains the shape, or None if it is unknown or infinite."""
+        """Radius [m] of a sphere about the origin that contains the shape; None if unknown or infinite."""
 
     @property
     @abstractmethod
@@ -72,11 +72,11 @@ class Shape(ABC):
         return self._support(units)
 
     def _support(self, units: np.ndarray) -> np.ndarray:
-        """Return the support points along directions of length 1."""
+        """Return the support points (..., 3) along unit vectors (..., 3)."""
         raise ValueError(f"support: the farthest points of {self!r} are not known")
 
     def _grown(self, radius: float) -> Moments | None:
-        """Return the mass properties of all points within a radius of the shape, or None if they are not known."""
+        """Return the mass properties of all points within ``radius`` of the shape; None if unknown."""
         return None
 
     def at(self, pose: Any, *, name: str = "", material: Material | None = None) -> Geometry:
@@ -122,11 +122,10 @@ def sizes(of: str, name: str, value: Any, *shape: int, zero: bool = False) -> An
 @public
 @dataclass(frozen=True, slots=True)
 class Material:
-    """Colour and texture file of a visual shape, or None.
+    """Colour and texture file of a visual shape; each may be None.
 
-    ``rgba`` are red, green, blue and alpha in [0, 1]; alpha is 1 by default.  Raises ValueError for an invalid colour.
-
-    ``name`` is the material's own in the robot's file.
+    ``rgba`` are red, green, blue and alpha in [0, 1]; alpha is 1 by default. ``name`` is the material's name in the
+    robot's file. Raises ValueError for an invalid colour.
     """
 
     name: str = ""

@@ -55,7 +55,7 @@ def check_shape(shape: Shape, *, seed: int | np.random.Generator = 0) -> Contrac
 
 
 class _Trial:
-    """Shape and the directions for which it is checked."""
+    """Shape to be checked, and the directions of its support points."""
 
     def __init__(self, shape: Shape, seed: int | np.random.Generator) -> None:
         self.shape = shape
@@ -72,7 +72,7 @@ class _Trial:
         return self.shape.support(self.directions) if self.has_support else np.empty((0, 3))
 
     def moments(self, radius: float = 0.0) -> Moments:
-        """Return the moments of the hull of support points, grown by ``radius``.
+        """Return the moments of the hull of the support points, enlarged by ``radius``.
 
         The error of a smooth shape's hull is inversely proportional to the number of directions, so extrapolation from
         two hulls cancels it.
@@ -150,7 +150,7 @@ def _heights(t: _Trial, points: np.ndarray) -> np.ndarray:
 
 
 def _farthest(t: _Trial) -> list[float]:
-    """Return the distance by which other support points exceed a direction's own support point along it."""
+    """Return the distances by which other support points are farther along a direction than its own support point."""
     if not t.has_support:
         return []
     reached = t.directions @ t.points.T

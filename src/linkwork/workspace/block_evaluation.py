@@ -33,7 +33,7 @@ __all__ = ["BlockEvaluator", "compute_chunk", "named_box", "packed", "with_unit"
 
 
 class Measures(NamedTuple):
-    """Measures of a sample: indices of its voxel, index of its direction, and quality."""
+    """Measures of n samples: index of the voxel, index of the direction's region, and quality."""
 
     cell_x: Any
     cell_y: Any
@@ -48,7 +48,7 @@ class Measures(NamedTuple):
 
 @contextmanager
 def named_box(job: MapJob) -> Iterator[None]:
-    """Raise ValueError with the least voxel size where the samples extend over more voxels than a map may have."""
+    """Raise ValueError, with the smallest possible voxel size, if samples extend over too many voxels."""
     try:
         yield
     except BoxTooLargeError as error:
@@ -70,7 +70,7 @@ class BlockEvaluator:
         self._kernel = _measure_kernel(job)
 
     def configurations(self, block: int, memory: ReusedArrays | None = None) -> np.ndarray:
-        """Return the random configurations (n, nq) of a block, in ``memory`` if it is passed."""
+        """Return the random configurations (n, nq) of a block; ``memory`` provides the array."""
         job, memory = self.job, memory or ReusedArrays()
         rng = np.random.Generator(np.random.Philox(key=job.seed, counter=block << 128))
         count = job.samples_in(block, block + 1)
@@ -81,7 +81,7 @@ class BlockEvaluator:
         return q
 
     def measures(self, q: np.ndarray, memory: ReusedArrays | None = None) -> Measures:
-        """Return the measures (n,) of configurations (n, nq), in ``memory`` if it is passed."""
+        """Return the measures (n,) of configurations (n, nq); ``memory`` provides the arrays."""
         memory = memory or ReusedArrays()
         result = Measures(*(memory(name, len(q)) for name in Measures._fields))
         self._kernel(q, 1.0 / self.job.voxel_size, *self._limits, out=result)
@@ -140,10 +140,10 @@ _MAX_INDEX = 1 << 30
 
 
 def with_unit(job: MapJob) -> MapJob:
-    """Return the job with the unit of sums of manipulability, a fraction of the bound in the first block.
+    """Return the job with the unit in which manipulabilities are summed as integers.
 
-    The bound is the maximum over the thousands of samples of the first block; all manipulabilities of a robot are
-    assumed to be below 16 times this bound.
+    It is a fraction of the maximum over the thousands of samples of the first block. All manipulabilities of a robot
+    are assumed to be below 16 times this maximum.
     """
     evaluator = BlockEvaluator(job)
     bound = float(evaluator.measures(evaluator.configurations(0)).scale.max())
@@ -158,9 +158,9 @@ Draw = Callable[[np.random.Generator, int, ReusedArrays], np.ndarray]
 
 
 def _draws(job: MapJob) -> list[tuple[slice | list[int], Draw]]:
-    """Return the functions that draw coordinates, with the columns of q that they draw.
+    """Return functions that draw random coordinates, each with the columns of q that it draws.
 
-    Joints with one coordinate are drawn together, uniformly within limits; an angle without limits from [-π, π].  Each
+    Joints with one coordinate are drawn together, uniformly within limits; an angle without limits from [-π, π]. Each
     other joint is drawn by its type.
     """
     tree = job.robot.tree
@@ -224,7 +224,7 @@ def _limits(job: MapJob) -> tuple[np.ndarray, np.ndarray]:
 
 
 def _measure_kernel(job: MapJob) -> Kernel:
-    """Return the kernel of `Measures`: q, inverse voxel size, centre and inverse half width of limits."""
+    """Return the kernel of `Measures`; inputs are q, inverse voxel size, centre and inverse half width of limits."""
     robot, tree = job.robot, job.robot.tree
     velocities = sorted({k for i in job.moving_bodies for k in range(tree.nv)[tree.v_slices[i]]})
     coordinates = sorted({k for i in job.moving_bodies for k in range(tree.nq)[tree.q_slices[i]]})
@@ -277,5 +277,5 @@ def packed(job: MapJob) -> bytes:
 
 
 def compute_chunk(job: bytes, begin: int, end: int) -> SparseCounts:
-    """Return the counts of the blocks from ``begin`` to ``end``, without ``end``; ``job`` is of `packed`."""
+    """Return the counts of the blocks from ``begin`` to ``end``, without ``end``; ``job`` is a result of `packed`."""
     return _EVALUATORS.get(job, lambda: BlockEvaluator(pickle.loads(job))).counts(begin, end)

@@ -33,7 +33,7 @@ Ranges = list[tuple[int, int]]
 
 
 class ChunkLedger:
-    """The chunks of a job in a folder, which is created if necessary.
+    """Files of the chunks of a map's job in a folder, which is created if necessary.
 
     Raises ValueError if the folder belongs to another job, or to something else.
     """
@@ -79,7 +79,7 @@ class ChunkLedger:
             yield [*zip(begins, ends, strict=True)], counts
 
     def write(self, ranges: Ranges, counts: SparseCounts) -> None:
-        """Write a chunk."""
+        """Write the counts of the blocks in ``ranges`` as a new file."""
         self._written += 1
         name = f"chunk-{ranges[0][0]:08d}-{os.getpid()}-{self._written}-{os.urandom(3).hex()}.npz"
         said = {"format": _FORMAT, "of": self._digest, "ranges": [x for pair in ranges for x in pair]}
@@ -106,7 +106,7 @@ class ChunkLedger:
 
 @contextmanager
 def about_path(caller: str = CALLER) -> Iterator[None]:
-    """Name the function and its argument in errors about a file at ``path``."""
+    """Add the function's name and its argument ``path`` to errors of files inside a block."""
     try:
         yield
     except ValueError as error:
@@ -114,7 +114,7 @@ def about_path(caller: str = CALLER) -> Iterator[None]:
 
 
 def remove_ledger(folder: Path) -> None:
-    """Delete a folder of chunks, if it exists.  Raises ValueError for a folder with other files."""
+    """Delete a folder of chunks, if it exists. Raises ValueError if it contains other files."""
     if folder.is_dir():
         names = [file.name for file in folder.iterdir()]
         foreign_names = [
@@ -129,14 +129,14 @@ def remove_ledger(folder: Path) -> None:
 
 
 def read_counts(reader: Any) -> SparseCounts:
-    """Return the counts in an archive.  Raises ValueError for arrays that no map has."""
+    """Return the counts in an archive. Raises ValueError for arrays that cannot belong to a map."""
     cells = reader.array("cells", ("voxels", 3), kind="integer")
     kinds = {name: "number" if dtype is np.float64 else "integer" for name, (_, dtype) in FIELDS.items()}
     return checked_counts(cells, {name: reader.array(name, ("voxels",), kind=kinds[name]) for name in FIELDS})
 
 
 def checked_counts(cells: np.ndarray, fields: dict[str, np.ndarray]) -> SparseCounts:
-    """Return counts from the arrays of a file.  Raises ValueError for arrays that no map has."""
+    """Return counts from the arrays of a file. Raises ValueError for arrays that cannot belong to a map."""
     if cells.dtype != np.int32 or cells.shape[1:] != (3,):
         raise ValueError(f"array 'cells': expected int32 of shape (n, 3), got {cells.dtype} of shape {cells.shape}")
     for name, (_, dtype) in FIELDS.items():
@@ -171,7 +171,7 @@ def _description(file: Path) -> dict[str, Any]:
 
 
 def differing(stored: dict[str, Any], expected: dict[str, Any]) -> str:
-    """Return a text with the first difference between the identities of two maps."""
+    """Return text with the first difference between the descriptions (`MapJob.identity`) of two maps."""
     for name, value in expected.items():
         if stored.get(name) != value:
             if name == "fingerprint":

@@ -75,7 +75,7 @@ class Cluster:
             time.sleep(_PAUSE)
 
     def run(self, job: bytes, chunks: Sequence[Chunk]) -> Iterator[tuple[Chunk, SparseCounts]]:
-        """Compute chunks, ranges of blocks, and yield each with its counts as it is done.
+        """Compute chunks (ranges of blocks) on the cluster; yield each chunk with its counts when it is done.
 
         Raises the errors of the computation, and ConnectionError if the scheduler is lost for longer than 5 minutes.
         """
@@ -147,7 +147,7 @@ class Cluster:
         self._owned = True
 
     def _connected(self, seconds: float) -> Any:
-        """Return a new client; retries for this number of seconds.  Raises ConnectionError."""
+        """Connect a new client, with attempts during ``seconds``. Raises ConnectionError."""
         end = time.monotonic() + seconds
         while True:
             try:
@@ -169,7 +169,7 @@ def _is_client(x: Any) -> bool:
 
 
 def _check_address(address: str) -> None:
-    """Raise ValueError for a text that is not an address: a client for it would never be closed."""
+    """Raise ValueError for an invalid address, because a client for it would never be closed."""
     from distributed.comm.addressing import get_address_host_port, parse_address
 
     try:
@@ -186,7 +186,7 @@ class _LostError(Exception):
 
 
 def _explained(error: BaseException) -> Exception:
-    """Return an error of a worker, with a remedy where linkwork is missing on it."""
+    """Return a worker's error, with a remedy if linkwork is missing on the worker."""
     if isinstance(error, ImportError):
         return ImportError(f"{CALLER}: a worker of the cluster cannot load the robot: {error}; install it there")
     if isinstance(error, (ValueError, OverflowError)):

@@ -34,7 +34,7 @@ _START = "import sys; sys.path[:] = sys.argv[1:]; from linkwork.workspace.local_
 
 
 def run_on_processes(job: bytes, chunks: Sequence[Chunk], workers: int) -> Iterator[tuple[Chunk, SparseCounts]]:
-    """Compute chunks, ranges of blocks, on worker processes, and yield each with its counts as it is done.
+    """Compute chunks (ranges of blocks) on worker processes; yield each chunk with its counts when it is done.
 
     Raises RuntimeError if workers end early several times at the same chunk, and the errors of the computation.
     """
@@ -66,12 +66,12 @@ class _Pool:
         self._threads: set[int] = set()
 
     def join(self) -> None:
-        """Wait until no thread works on a chunk."""
+        """Wait until no thread computes a chunk."""
         while self._threads:
             time.sleep(_POLL)
 
     def work(self) -> None:
-        """Compute chunks on this thread until no chunk is left."""
+        """Compute chunks in this thread, by a process of its own, until no chunk remains."""
         process = None
         self._threads.add(threading.get_ident())
         try:
@@ -183,7 +183,7 @@ def receive(pipe: IO[bytes]) -> Any:
 
 
 def main() -> None:
-    """Compute chunks until standard input ends."""
+    """Main function of a worker process: compute chunks until standard input ends."""
     requests = sys.stdin.buffer
     replies = os.fdopen(os.dup(1), "wb")
     os.dup2(2, 1)  # output of other code must not get between the replies

@@ -121,7 +121,7 @@ def map_of_request(request: dict[str, Any], data: bytes) -> tuple[dict[str, Any]
 
 
 def _isolated_map(file: Path, budget: Budget) -> tuple[dict[str, Any], SparseCounts]:
-    """Return the identity and the counts of a map that another process reads.  Raises ValueError."""
+    """Return description (`MapJob.identity`) and counts of a map, which another process reads. Raises ValueError."""
     task, request = f"{__name__}:map_of_request", {"path": str(file)}
     try:
         answer = read_isolated(("numcodecs.zstd", __name__), task, request, budget=budget, folders=[str(file)])
@@ -134,7 +134,7 @@ def _isolated_map(file: Path, budget: Budget) -> tuple[dict[str, Any], SparseCou
 
 
 def _digest(identity: Any, arrays: Mapping[str, np.ndarray]) -> str:
-    """Return a digest of a map, to detect missing files of chunks, which Zarr reads as zeros."""
+    """Return a digest of a map, which detects missing files of chunks: Zarr reads them as zeros."""
     result = hashlib.sha256(json.dumps(identity, sort_keys=True).encode())
     for name, array in arrays.items():
         little = np.ascontiguousarray(array, dtype=array.dtype.newbyteorder("<"))
@@ -161,7 +161,7 @@ _KINDS: dict[str, tuple[type, ...]] = {
 
 
 def _checked_identity(value: Any) -> dict[str, Any]:
-    """Return the description of a map in a file.  Raises ValueError."""
+    """Return the description (`MapJob.identity`) of a map, read from a file, after checks. Raises ValueError."""
     if not isinstance(value, dict) or value.keys() != _KINDS.keys():
         raise ValueError(f"expected a dict with the keys {', '.join(_KINDS)}, got {value!r:.80}")
     for name, kinds in _KINDS.items():
@@ -188,9 +188,10 @@ _FRAME = b"\x28\xb5\x2f\xfd"  # magic number of Zstandard
 def read_store(
     store: Path, kinds: Mapping[str, tuple[np.dtype[Any], tuple[int, ...]]], most: int
 ) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
-    """Return the attributes of a store, and arrays by name, of the types and the sizes of a row in ``kinds``.
+    """Return the attributes of a Zarr store, and its arrays by name.
 
-    Raises ValueError for a store of another format, and for arrays of more than ``most`` rows.
+    ``kinds`` has the type of each array, and the shape of a row. Raises ValueError for a store of another format, and
+    for arrays of more than ``most`` rows.
     """
     root = Path(os.path.realpath(store))
     group = _text(root, "zarr.json")
@@ -243,7 +244,7 @@ def _array(root: Path, name: str, dtype: np.dtype[Any], row: tuple[int, ...], mo
 
 
 def _rows(sizes: Any, row: tuple[int, ...], most: int, subject: str) -> int:
-    """Return the number of rows of an array.  Raises ValueError unless its other sizes are those of ``row``."""
+    """Return the number of rows of an array. Raises ValueError unless each row has the shape ``row``."""
     is_valid = isinstance(sizes, list) and all(type(size) is int for size in sizes) and tuple(sizes[1:]) == row
     if not is_valid or not 0 < sizes[0] <= most:
         raise ValueError(f"{subject}: expected at most {most} rows of shape {row}, got {sizes!r:.80}")
@@ -259,7 +260,7 @@ def _text(root: Path, name: str) -> dict[str, Any]:
 
 
 def _content(root: Path, name: str, most: int) -> bytes | None:
-    """Return the content of a file of the store; None if it does not exist."""
+    """Return the content of a file in a Zarr store; None if the file does not exist."""
     path = root / name
     if not os.path.exists(path):
         return None
@@ -272,7 +273,7 @@ def _content(root: Path, name: str, most: int) -> bytes | None:
 
 
 def _decompressed(data: bytes, size: int, name: str) -> bytes:
-    """Return the content of one frame of Zstandard, whose header must state its size."""
+    """Return the content of a Zstandard frame, whose header must state ``size``."""
     zstd = import_module("numcodecs.zstd").Zstd()
 
     if data[:4] != _FRAME or len(data) < 14:

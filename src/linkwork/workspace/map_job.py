@@ -39,7 +39,7 @@ _MAX_VOXEL = 1e6  # [m]
 
 @dataclass(frozen=True)
 class MapJob:
-    """Validated values that determine the samples and measures of a map."""
+    """Validated arguments that determine the samples and measures of a workspace map."""
 
     robot: Any
     scene: Scene | None
@@ -75,7 +75,7 @@ class MapJob:
         return [tree.joint_index(name) for name in names]
 
     def identity(self) -> dict[str, Any]:
-        """Return the values that determine the result, for JSON; jobs share files only if these values are equal."""
+        """Return the values that determine the map, as data for JSON; jobs with equal values share files."""
         return {
             "version": _VERSION,
             "robot": self.robot.name,
@@ -94,7 +94,7 @@ class MapJob:
 
 
 def digest_of(identity: Mapping[str, Any]) -> str:
-    """Return the digest of an identity."""
+    """Return the digest of a map's description (`MapJob.identity`)."""
     return hashlib.sha256(json.dumps(identity, sort_keys=True).encode()).hexdigest()
 
 
@@ -166,7 +166,7 @@ def read_job(
 
 
 def _check_lengths(job: MapJob) -> None:
-    """Raise ValueError for a sampled coordinate that is a length without limits."""
+    """Raise ValueError if a sampled coordinate is a length without limits."""
     tree, names = job.robot.tree, job.robot.q_names
     for i in job.moving_bodies:
         columns = tree.q_slices[i]

@@ -45,7 +45,7 @@ def run_map(
     chunk: int | None,
     progress: bool | Callable[[Progress], Any] | None,
 ) -> WorkspaceMap:
-    """Return the map of a job: read from its file if this is complete, else computed, continuing from chunks."""
+    """Return the map of a job, read from its file if complete, else computed from its remaining chunks."""
     count = None if workers is None else integer(CALLER, "workers", workers, least=1, most=_MAX_WORKERS)
     blocks = None if chunk is None else -(-integer(CALLER, "chunk", chunk, least=1, most=MAX_SAMPLES) // BLOCK)
     if scheduler is not None and workers is not None:
@@ -100,7 +100,7 @@ def _complete(file: Path, job: MapJob) -> WorkspaceMap:
 
 
 def _count(job: MapJob, total: VoxelCounts, done: np.ndarray, ranges: list[Chunk], counts: SparseCounts) -> None:
-    """Add the counts of blocks to the total, and mark the blocks as done.  Raises ValueError for too many voxels."""
+    """Add counts of blocks to ``total``, and mark the blocks in ``done``. Raises ValueError for too many voxels."""
     with named_box(job):
         total.merge(counts)
     for begin, end in ranges:
@@ -108,7 +108,7 @@ def _count(job: MapJob, total: VoxelCounts, done: np.ndarray, ranges: list[Chunk
 
 
 def _ranges(done: np.ndarray) -> list[Chunk]:
-    """Return the ranges of blocks that are done."""
+    """Return the ranges of consecutive blocks that are done."""
     steps = np.flatnonzero(np.diff(np.concatenate([[False], done, [False]]).astype(np.int8)))
     return [(int(begin), int(end)) for begin, end in steps.reshape(-1, 2)]
 
@@ -163,14 +163,14 @@ def _source(
 
 
 def _chunk_size(seconds: float, workers: int, remaining: int) -> int:
-    """Return the number of blocks of the next chunk, for blocks of this many seconds of processor time."""
+    """Return the number of blocks in the next chunk, from the processor time ``seconds`` of a block."""
     least, most = round(_LEAST_SECONDS / seconds), round(_MOST_SECONDS / seconds)
     size = max(-(-remaining // (_SHARE * workers)), least)
     return max(1, min(size, most, max(-(-remaining // workers), least // 4)))
 
 
 def _seconds_per_block(evaluator: BlockEvaluator) -> float:
-    """Return the processor time of a block [s], after its code is compiled."""
+    """Return the processor time [s] of a block, without compilation."""
 
     def evaluate() -> None:
         q = evaluator.configurations(0)

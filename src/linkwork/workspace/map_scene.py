@@ -97,7 +97,7 @@ def map_document(
 
 
 def _add_scales(builder: SceneBuilder, points: np.ndarray, title: str, low: float, high: float) -> None:
-    """Add a bar of the colours with its values, right of the map, and a bar of a round length in front of it."""
+    """Add a colour bar with its values to the right of the map, and a bar of a round length in front of the map."""
     lower, upper = points.min(axis=0), points.max(axis=0)
     size = float((upper - lower).max()) or 1.0
     heights = np.linspace(lower[2], lower[2] + size, _BAR)
@@ -116,7 +116,7 @@ def _add_scales(builder: SceneBuilder, points: np.ndarray, title: str, low: floa
 
 
 def _colors(share: np.ndarray) -> np.ndarray:
-    """Return colours (n, 4) of values from 0 to 1, uint8."""
+    """Return RGBA colours (n, 4) uint8 for values (n,) from 0 to 1."""
     steps = np.linspace(0.0, 1.0, len(_COLORS))
     channels = [np.interp(share, steps, _COLORS[:, k]) for k in range(3)]
     return np.round(np.stack([*channels, np.full(len(share), 255.0)], axis=1)).astype(np.uint8)

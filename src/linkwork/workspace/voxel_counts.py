@@ -45,7 +45,7 @@ class ReusedArrays:
         self._arrays: dict[str, np.ndarray] = {}
 
     def __call__(self, name: str, shape: int | tuple[int, ...], dtype: Any = np.float64) -> np.ndarray:
-        """Return an array with arbitrary values; arrays of one name have one dtype."""
+        """Return an uninitialised array; all arrays of one name have the same dtype."""
         size = math.prod(shape) if isinstance(shape, tuple) else shape
         array = self._arrays.get(name)
         if array is None or array.size < size:
@@ -83,7 +83,7 @@ def sum_bits(samples: int) -> int:
 
 @dataclass(frozen=True, slots=True)
 class SparseCounts:
-    """The voxels that contain a sample, in lexicographic order of their indices."""
+    """Counts, sums and maxima of the voxels that contain a sample, sorted lexicographically by voxel index."""
 
     cells: np.ndarray
     """(n, 3) int32 indices: a voxel extends from index · size to (index + 1) · size."""
@@ -100,7 +100,7 @@ class BoxTooLargeError(ValueError):
 
 
 class VoxelCounts:
-    """Dense arrays over a box of voxels that grows to contain all samples.  Raises `BoxTooLargeError`."""
+    """Dense arrays of counts over a box of voxels, which grows to contain all samples. Raises `BoxTooLargeError`."""
 
     def __init__(self) -> None:
         self._low = np.zeros(3, dtype=np.int64)
@@ -116,8 +116,8 @@ class VoxelCounts:
     ) -> None:
         """Add samples: the indices (3, n) of their voxels, and their values (n,) by the names of `FIELDS`.
 
-        "reached" counts all samples; the values are of the ``selected`` ones (n,), all by default.  ``memory`` holds
-        arrays of the computation, and ``cells`` is overwritten.
+        "reached" counts all samples; the other values count only for samples with True in ``selected`` (n,).
+        ``memory`` holds arrays of the computation, and ``cells`` is overwritten.
         """
         memory = memory or ReusedArrays()
         index = self._index(cells)
@@ -137,7 +137,7 @@ class VoxelCounts:
             FIELDS[name][0].at(self._fields[name], index, chosen(value, str(value.dtype)))
 
     def merge(self, other: SparseCounts) -> None:
-        """Add the samples of other counts to these counts."""
+        """Add the counts, sums and maxima in ``other``."""
         if not len(other.cells):
             return
         index = self._index(other.cells.T.astype(np.int64))
@@ -146,7 +146,7 @@ class VoxelCounts:
             array[index] = reduction(array[index], other.fields[name])  # the indices are distinct
 
     def sparse(self) -> SparseCounts:
-        """Return the voxels that contain a sample."""
+        """Return the counts of the voxels that contain a sample."""
         index = np.flatnonzero(self._fields["reached"])
         cells = np.zeros((0, 3), dtype=np.int32)
         if index.size:
@@ -154,7 +154,7 @@ class VoxelCounts:
         return SparseCounts(cells, {name: array[index] for name, array in self._fields.items()})
 
     def _index(self, cells: np.ndarray) -> np.ndarray:
-        """Return the indices (n,) of voxels in the arrays, after the box has grown to contain them.
+        """Enlarge the box to contain voxels ``cells`` (3, n), and return their indices (n,) in the flat arrays.
 
         The result overwrites ``cells``.
         """
@@ -190,7 +190,7 @@ NUM_DIRECTIONS = 64
 
 
 def _collar_sizes() -> list[int]:
-    """Return the number of regions of each collar, polar caps included, from north to south."""
+    """Return the number of regions in each band of latitude, from the north cap to the south cap."""
     area = 4.0 * math.pi / NUM_DIRECTIONS
     cap = 2.0 * math.asin(math.sqrt(1.0 / NUM_DIRECTIONS))  # colatitude of the edge of a polar cap
     collars = max(1, round((math.pi - 2.0 * cap) / math.sqrt(area)))
@@ -210,7 +210,7 @@ _EDGES = [1.0 - 2.0 * int(end) / NUM_DIRECTIONS for end in _ENDS[:-1]]  # z of t
 
 
 def direction_bin(direction: Sequence[Any]) -> Any:
-    """Return the index of the region, over any scalar, that contains a direction (3,) of unit length."""
+    """Return the index of the region that contains a unit vector (3,) of any scalar type."""
     x, y, z = direction
     size: Any = float(_SIZES[0])
     begin: Any = 0.0

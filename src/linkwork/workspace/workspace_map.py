@@ -322,7 +322,7 @@ def _restored(identity: dict[str, Any], cells: np.ndarray, fields: dict[str, np.
 
 
 def _row_index(cells: np.ndarray, shape: np.ndarray) -> np.ndarray:
-    """Return the indices of voxels (n, 3) in an array of this shape."""
+    """Return the flat indices (n,) of voxels (n, 3) in an array of this shape."""
     index = cells.astype(np.int64)
     result: np.ndarray = (index[:, 0] * shape[1] + index[:, 1]) * shape[2] + index[:, 2]
     return result
@@ -336,7 +336,7 @@ def _constant(array: np.ndarray) -> np.ndarray:
 def _plot_slices(
     values: np.ndarray, corner: np.ndarray, size: float, point: np.ndarray | None, title: str, axes: Any
 ) -> Any:
-    """Draw voxels (nx, ny, nz) in the planes through a point, one on each of three axes, and return these.
+    """Draw voxels (nx, ny, nz) in the three coordinate planes through a point; return the three axes.
 
     ``corner`` is the lower corner of the voxels and ``size`` their side [m].
     """

@@ -34,7 +34,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 @dataclass(frozen=True, slots=True)
 class Timed:
-    """The timings of one function, or the reason why there are none."""
+    """Measured times of one function, or the reason why it was not measured."""
 
     function: str
     compiled: Compiled | None = None

@@ -67,7 +67,7 @@ class Reached:
 
     @property
     def wrong(self) -> np.ndarray:
-        """True (poses,) for results that are reported as solved but do not reach the pose, or that exceed limits."""
+        """True (poses,) for results with status solved that miss the target pose or exceed joint limits."""
         result: np.ndarray = (self.reported & ~self.reached) | ~self.within
         return result
 
@@ -119,7 +119,7 @@ def pose_errors(X: np.ndarray, target: np.ndarray) -> np.ndarray:
 
 
 def _targets(robot: Robot, arguments: argparse.Namespace) -> np.ndarray:
-    """Return the target poses (poses, 4, 4), relative to the base."""
+    """Return the target poses (poses, 4, 4) of the frame, in the robot's base."""
     rng = np.random.default_rng(arguments.seed)
     q = robot.random_configuration(rng, size=arguments.poses)
     if any(constraint.holonomic for constraint in robot.tree.constraints):

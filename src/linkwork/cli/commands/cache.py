@@ -53,7 +53,7 @@ def _clear(terminal: Terminal, *, as_json: bool) -> int:
 
 
 def _data() -> dict[str, Any]:
-    """Return the state of the cache as plain data, with details of its largest entries."""
+    """Return the state of the disk cache as data for JSON, with details of its largest entries."""
     location = cache_location()
     cache = None if location.folder is None or location.refused else Cache(location.folder, location.max_bytes)
     entries = [] if cache is None else cache.entries()
@@ -126,5 +126,5 @@ def _size(count: int) -> str:
 
 
 def _time(state: os.stat_result) -> str:
-    """Return the time of a file's last use, UTC."""
+    """Return the time (UTC) at which a file was last used, as text."""
     return datetime.fromtimestamp(int(state.st_mtime), UTC).isoformat().replace("+00:00", "Z")

@@ -1,4 +1,4 @@
-"""`linkwork check`: what is physically odd about robots, and whether their constraints and limits can be satisfied.
+"""`linkwork check`: report implausible values of robots, and whether their constraints and limits can be satisfied.
 
 Exit codes: 1 if the constraints cannot be satisfied, for findings that are errors, for a difference from a library of
 ``--beside``, with ``--strict`` or ``--fail-on-warning`` for warnings, and for findings with a code of ``--fail-on``;
@@ -146,9 +146,9 @@ def _text(robot: Robot, result: Mobility, beyond: list[dict[str, Any]], columns:
 
 
 def _with_repairs(model: ModelCheck, robot: Robot, ignored: Collection[str]) -> ModelCheck:
-    """Return the findings of a check, and the warnings and notes of the file that it does not have, by severity.
+    """Return the findings of a check, together with warnings and notes of the robot's file that the check lacks.
 
-    Findings with ``ignored`` codes are left out.
+    They are sorted by severity. Findings with ``ignored`` codes are left out.
     """
     reported = {(x.code, x.subject[1]) for x in model.findings}
     findings = [replace(x, remedy=as_options(x.remedy)) for x in model.findings]
@@ -197,7 +197,7 @@ def _bound(x: float | None) -> str:
 
 
 def mobility_data(result: Mobility) -> dict[str, Any]:
-    """Return a report of the mobility as plain data for JSON."""
+    """Return the mobility as plain data for JSON."""
     return dict(result.as_dict())
 
 

@@ -1,4 +1,4 @@
-"""`linkwork check-scene`: check the file of a scene, alone and around a robot.
+"""`linkwork check-scene`: check a scene file, alone and around a robot.
 
 Exit codes: 1 if the robot touches an obstacle or an object on its frames at the configuration, and with ``--strict``
 for warnings and overlaps of bodies that do not move; others as for all commands.
@@ -44,7 +44,7 @@ class _Overlap(NamedTuple):
 
 
 class _Fixed(NamedTuple):
-    """A shape of a link that is fixed to the world."""
+    """A collision shape of a link that is fixed to the world."""
 
     name: str
     shape: Shape
@@ -112,7 +112,7 @@ def run(arguments: argparse.Namespace, terminal: Terminal) -> int:
 
 
 def _overlaps(pairs: Iterable[tuple[_Placed, _Placed]]) -> tuple[list[_Overlap], int]:
-    """Return the pairs that overlap, deepest first, and the number of pairs that are not examined."""
+    """Return the pairs of shapes that overlap, deepest first, and the number of pairs that were not examined."""
     result, skipped, count = [], 0, 0
     for first, second in pairs:
         a, b = _sphere(first), _sphere(second)
@@ -153,7 +153,7 @@ def _fixed_overlaps(setup: SceneSetup) -> list[_Overlap]:
 
 
 def _is_allowed(setup: SceneSetup, a: str, b: str) -> bool:
-    """Return True if the scene's file allows a pair of shapes to touch, by the names of shapes or links."""
+    """Return True if the scene file allows shapes or links called a and b to touch."""
     allowed = {frozenset(pair) for pair in setup.touching}
     return bool({frozenset((x, y)) for x in (a, a.partition("/")[0]) for y in (b, b.partition("/")[0])} & allowed)
 
@@ -161,9 +161,9 @@ def _is_allowed(setup: SceneSetup, a: str, b: str) -> bool:
 def _contacts(
     setup: SceneSetup, arguments: argparse.Namespace, terminal: Terminal
 ) -> tuple[list[_Overlap], float | None]:
-    """Return the pairs of the robot that touch at the configuration, deepest first, and the minimum distance [m].
+    """Return the pairs of shapes that touch, deepest first, and the smallest distance [m], at one configuration.
 
-    Pairs that may touch by the scene's file are left out.
+    Pairs that the scene file allows to touch are left out.
     """
     try:
         result = setup.robot.distances(required_q(setup.robot, arguments, terminal), setup.scene)
@@ -203,7 +203,7 @@ def _unusual_sizes(scene: Scene) -> list[str]:
 
 
 def _sphere(obstacle: _Placed) -> tuple[np.ndarray, float] | None:
-    """Return the center in the world and the radius of a sphere around an obstacle [m]; None for unbounded ones."""
+    """Return centre and radius [m] of a sphere around an obstacle in the world; None if it is unbounded."""
     sphere = obstacle.shape.bounding_sphere
     if sphere is None:
         return None

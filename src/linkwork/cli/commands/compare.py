@@ -1,4 +1,4 @@
-"""`linkwork compare`: what differs between two robots, or between a robot and the model that another library reads.
+"""`linkwork compare`: differences of two robots, or of a robot and the model that another library reads.
 
 Exit codes: 0 the same, 1 something differs; others as for all commands.
 """
@@ -128,7 +128,7 @@ def _checked(compare: Callable[[], RobotComparison], code: int) -> RobotComparis
 
 
 def _names(texts: list[str]) -> dict[str, str]:
-    """Return the names of ``--names`` by the name in the first robot.  Raises CommandError."""
+    """Return the pairs of ``--names`` as {name in the first robot: name in the second}. Raises CommandError."""
     result = {}
     for text in texts:
         name, equals, second = text.partition("=")

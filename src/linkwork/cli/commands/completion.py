@@ -46,7 +46,7 @@ def run(arguments: argparse.Namespace, terminal: Terminal) -> int:
 
 @dataclass(frozen=True, slots=True)
 class _Option:
-    """An option of a command: its name, its help, the values to offer, and whether it takes a path or values.
+    """An option of a command for shell completion: name, help, possible values, and whether it takes a path.
 
     ``takes_names`` is True if its values are names of the robot.
     """
@@ -62,7 +62,7 @@ class _Option:
 
 @dataclass(frozen=True, slots=True)
 class _Command:
-    """A command with its options, and the words that its positional arguments may be."""
+    """A command for shell completion: its options, and the possible words of its positional arguments."""
 
     name: str
     about: str
@@ -72,9 +72,9 @@ class _Command:
 
 
 def names_on_line(words: Sequence[str]) -> list[str]:
-    """Return the names that a robot has for the value of an option, for a line that a shell completes.
+    """Return the names in a robot that can complete the command line at the cursor.
 
-    ``words`` are the index of the word at the cursor, counted from "linkwork", and all words of the line.  The list is
+    ``words`` has the index of the word at the cursor (0: "linkwork"), followed by all words of the line. The list is
     empty if no name is expected, if the robot cannot be read, and for xacro, which could run code.
     """
     command, *line = words[2:] or [""]
@@ -134,7 +134,7 @@ def _command(name: str, about: str) -> _Command:
 
 
 def _short(about: str) -> str:
-    """Return the beginning of a help text, without the characters that shells interpret."""
+    """Return the beginning of a help text, without characters that are special in shells."""
     text = re.sub(r"[\"`$\\\[\]]", "", about.replace("%%", "%").replace("'", "’").replace(":", ","))
     text = re.split(r"[;(]", text)[0].strip()
     return text if len(text) <= _MAX_HELP else text[: _MAX_HELP - 3] + "..."

@@ -1,4 +1,4 @@
-"""`linkwork convert`: read a robot in one format and write it in another, listing what the other cannot say.
+"""`linkwork convert`: read a robot in one format and write it in another, with a report of lost content.
 
 The suffix of the output selects the method of `Robot` that writes it.
 """
@@ -165,10 +165,10 @@ _Explained = list[tuple[RobotDifference, Issue]]
 def split_differences(
     differences: Sequence[RobotDifference], losses: Sequence[Issue], names: Collection[str] = ()
 ) -> tuple[_Explained, list[RobotDifference]]:
-    """Return the differences that a loss of the writer explains, each with the loss, and the other differences.
+    """Split differences into those that a loss of the writer explains, each with this loss, and all others.
 
     A loss explains differences of its kind (such as limits) in the links, joints or other elements that it names, and
-    in those whose names derive from these.  ``names`` are names of the written robot, which derive from no others.
+    in those whose names derive from these. ``names`` are names of the written robot, which count as not derived.
     """
     explained = [(_explained(issue), issue) for issue in losses]
     stated: _Explained = []
@@ -188,10 +188,10 @@ def split_differences(
 def without_other_dynamics(
     robot: Robot, read: Robot, stated: _Explained, unstated: Sequence[RobotDifference]
 ) -> tuple[_Explained, list[RobotDifference]]:
-    """Return both lists of `split_differences` after a check of what losses of masses and inertias explain.
+    """Return both lists of `split_differences`, after a check whether losses of masses and inertias explain them.
 
-    They explain differences of dynamics that vanish when the robot has the inertias of the written file in the links
-    whose difference they announce; others move to the second list.
+    A loss explains a difference of dynamics if the difference vanishes when the links named by the loss get the
+    inertias of the written file. All other differences of dynamics move to the second list.
     """
     by_inertia = [pair for pair in stated if pair[0].group == "dynamics" and _is_of_inertias(pair[1])]
     if not by_inertia:
@@ -213,7 +213,7 @@ def _is_of_inertias(issue: Issue) -> bool:
 
 
 def _is_in(pairs: set[tuple[str, str]], group: str, subject: str, names: Collection[str]) -> bool:
-    """Return True for a subject, or for a name derived from it: "pin_F" or "pin: contact" of "pin"."""
+    """Return True for ``subject`` in ``pairs``, or if its name derives from one there: "pin_F" from "pin"."""
     stated = {name for known, name in pairs if known == group}
     if "" in stated or subject in stated:
         return True
@@ -229,7 +229,7 @@ def _names_of(robot: Robot) -> set[str]:
 
 
 def _explained(issue: Issue) -> set[tuple[str, str]]:
-    """Return the groups of differences that a loss explains, each with the name of an element, or "" for all."""
+    """Return pairs (group of differences, name of an element, or "" for all) that a loss explains."""
     first = (issue.where.element or "").partition("/")[2]
     result = set[tuple[str, str]]()
     for path in (first, *(path for path, _ in _PATH.findall(issue.message))):
@@ -252,7 +252,7 @@ def _explained(issue: Issue) -> set[tuple[str, str]]:
 
 
 def _read_again(written_robot: Robot, arguments: argparse.Namespace) -> Robot:
-    """Return the robot of the written file, read with the options by which it is the written one.
+    """Read the written file with the options that give the same robot, and return this robot.
 
     Raises CommandError.
     """
@@ -278,7 +278,10 @@ _OF_SRDF = ("collisions", "named_configurations")  # elements of losses of a URD
 
 
 def _written_srdf(robot: Robot, arguments: argparse.Namespace) -> Sequence[Issue]:
-    """Write the SRDF of ``--to-srdf``, and return the content that it cannot represent.  Raises CommandError."""
+    """Write the SRDF file of ``--to-srdf``, and return issues for content that it cannot represent.
+
+    Raises CommandError.
+    """
     try:
         return tuple(robot.to_srdf(arguments.to_srdf, strict=arguments.strict).warnings)
     except ModelError as error:
@@ -334,7 +337,7 @@ def _check_output(output: str, force: bool) -> None:
 
 
 def _written(write: Callable[..., Any], arguments: argparse.Namespace) -> tuple[Issue, ...]:
-    """Write the file, and return the content that its format cannot represent.  Raises CommandError."""
+    """Write the robot's file, and return issues for content that its format cannot represent. Raises CommandError."""
     taken = inspect.signature(write).parameters
     options: dict[str, Any] = {"strict": arguments.strict} if "strict" in taken else {}
     if "world" in taken and Path(arguments.output).suffix.lower() == ".world":

@@ -78,9 +78,9 @@ def run(arguments: argparse.Namespace, terminal: Terminal) -> int:
 
 
 def check(robot: Robot) -> float:
-    """Return the largest relative error of joint forces after forward dynamics followed by inverse dynamics.
+    """Return the largest relative error of joint forces after forward and inverse dynamics at random states.
 
-    The states are random.  The error is relative to the largest joint force of each state.
+    The error is relative to the largest joint force of each state.
     """
     states = random_states(robot, "forward_dynamics", 0, _CHECKED)
     q, v, tau = states.values()

@@ -1,7 +1,7 @@
-"""`linkwork distances`: distances of a robot's collision shapes from each other and from a scene.
+"""`linkwork distances`: distances between a robot's collision shapes, and to a scene.
 
-Configurations are drawn at random within limits, or the options select one or the rows of a table.  A pair that
-"always" or "never" touches does so in these configurations; others are not examined.
+Configurations are drawn at random within limits, or the options select one or the rows of a table. A pair that
+"always" or "never" touches does so in these configurations; other configurations are not examined.
 """
 
 from __future__ import annotations
@@ -116,9 +116,9 @@ def _at_configurations(robot: Robot, scene: Scene | None, arguments: argparse.Na
 
 
 def _configurations(robot: Robot, arguments: argparse.Namespace) -> np.ndarray:
-    """Return random configurations (samples, nq); for a robot with constraints, assembled ones.
+    """Return random configurations (samples, nq); assembled configurations for a robot with constraints.
 
-    These may be fewer.  Raises CommandError if there are none.
+    There may be fewer than requested. Raises CommandError if there are none.
     """
     q = robot.random_configuration(np.random.default_rng(arguments.seed), size=arguments.samples)
     if any(constraint.holonomic for constraint in robot.tree.constraints):
@@ -182,7 +182,7 @@ def _listed(pairs: list[tuple[str, str]]) -> str:
 
 
 def _touching(result: Clearances, share: float) -> list[tuple[str, str]]:
-    """Return the pairs that touch in exactly this share of the configurations."""
+    """Return the pairs that touch in exactly the fraction ``share`` of the configurations."""
     return [pair for pair, pair_share in zip(result.pairs, result.touching, strict=True) if pair_share == share]
 
 

@@ -1,6 +1,6 @@
-"""`linkwork dynamics`: print the terms of the equation of motion, and forces or accelerations.
+"""`linkwork dynamics`: print the terms of the equation of motion, and joint forces or accelerations.
 
-They are those of one state, or of all rows of tables.
+The terms are those of one state, or of all rows of tables.
 """
 
 from __future__ import annotations
@@ -124,7 +124,7 @@ def run(arguments: argparse.Namespace, terminal: Terminal) -> int:
 
 
 def _batch(**vectors: np.ndarray) -> tuple[int, ...]:
-    """Return the number of states (n,) of vectors (..., n) or tables, () for one state.  Raises ValueError."""
+    """Return (n,) for tables of n states, or () for vectors of one state. Raises ValueError."""
     counts = {name: len(x) for name, x in vectors.items() if x.ndim == 2}
     if len({n for n in counts.values() if n > 1}) > 1:
         stated = ", ".join(f"{n} of --{name}" for name, n in counts.items())

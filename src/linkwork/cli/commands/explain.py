@@ -71,9 +71,9 @@ def _request(robot: Robot, function: str, frame: str | None) -> Any:
 
 
 def _bodies(robot: Robot, explained: OperationReport, columns: int | None) -> list[str]:
-    """Return the lines of a table of operations by body, adapted to the width of the terminal.
+    """Return the lines of a table of operations by body, which fits the width ``columns``.
 
-    In a narrow one it has no joints, and if necessary names are cut.
+    A narrow table has no column of joints, and shortened names if necessary.
     """
     names = [(label(joint.child), label(joint.name), joint.type_name) for joint in robot.joints]
     total = explained.total

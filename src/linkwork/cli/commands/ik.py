@@ -101,7 +101,7 @@ def run(arguments: argparse.Namespace, terminal: Terminal) -> int:
 
 
 def _target(arguments: argparse.Namespace) -> np.ndarray:
-    """Return the target of the options: a pose (4, 4), or a position (3,).  Raises ValueError."""
+    """Return the target pose (4, 4) or position (3,) from the command's options. Raises ValueError."""
     if arguments.pose is not None:
         return pose_of("--pose", arguments.pose)
     return position_of("--position", arguments.position)

@@ -96,13 +96,13 @@ def _text(robot: Robot, columns: int | None) -> list[str]:
 
 
 def _constrained(robot: Robot, columns: int | None) -> list[str]:
-    """Return the table of constraints and the mobility."""
+    """Return the lines of the table of constraints and of the mobility."""
     table = folded(CONSTRAINTS, constraint_rows(robot.tree), columns, left=(0, 1, 2))
     return ["", *table, "", *mobility_lines(robot.mobility(), columns)]
 
 
 def _actuated(robot: Robot, columns: int | None) -> list[str]:
-    """Return the table of actuators."""
+    """Return the lines of the table of actuators."""
     rows = [
         [
             label(actuator.name),
@@ -120,7 +120,7 @@ def _actuated(robot: Robot, columns: int | None) -> list[str]:
 
 
 def _named(robot: Robot, columns: int | None) -> list[str]:
-    """Return the table of named configurations with the values of their joints."""
+    """Return the lines of the table of named configurations."""
     rows = []
     for state in robot.tree.named_configurations:
         stated = [f"{label(joint)} {number_list(x)}" for joint, x in state.q]
@@ -138,7 +138,7 @@ def _mass(tree: Tree) -> str:
 
 
 def _end(path: str, columns: int | None) -> str:
-    """Return a path, or if it is too long for its line only its end from a separator on."""
+    """Return a path; if it is too long for a line, only its end, beginning at a separator."""
     if columns is None or len(path) <= (limit := max(columns - len("  read from "), 2)):
         return path
     end = path[len(path) - limit + 1 :]
@@ -183,9 +183,9 @@ def _range_text(joint: Joint) -> str:
 
 
 def _follows_text(joint: Joint) -> str:
-    """Return the text for the joint that a joint is coupled to; "-" without one.
+    """Return as text the coupling that a joint follows; "-" without a coupling.
 
-    In brackets it is the joint that the file's mimic names, without a coupling.
+    A mimic relation of the file without a coupling is in brackets.
     """
     if joint.coupling is not None:
         return follows_text(joint.coupling)
@@ -205,7 +205,7 @@ def _link_row(tree: Tree, frame: Frame) -> list[str]:
 
 
 def _shape_counts(frame: Frame) -> dict[str, int]:
-    """The number of collision shapes of a link of each kind, in the order of the file."""
+    """Number of collision shapes of a link by kind, in the order of the file."""
     return dict(Counter(type(geometry.shape).__name__ for geometry in frame.collisions))
 
 
@@ -214,7 +214,7 @@ def _body_name(tree: Tree, frame: Frame) -> str:
 
 
 def _center(frame: Frame) -> list[float] | None:
-    """The center of mass in the link's frame [m]; None for a link without mass."""
+    """Centre of mass (3,) of a link in its frame [m]; None for a link without mass."""
     mass = frame.inertia.mass
     return [float(x) / mass for x in frame.inertia.moment] if mass else None
 

@@ -1,4 +1,4 @@
-"""`linkwork map`: map what a robot's frame reaches, on all processors or on a Dask cluster."""
+"""`linkwork map`: map the positions that a robot's frame reaches, on all processors or on a Dask cluster."""
 
 from __future__ import annotations
 
@@ -142,7 +142,7 @@ def run(arguments: argparse.Namespace, terminal: Terminal) -> int:
 
 
 def _check_output(arguments: argparse.Namespace) -> None:
-    """Raise CommandError if a file cannot be written, before the computation; the map itself may be a folder."""
+    """Raise CommandError before the computation if an output file cannot be written; the map may be a folder."""
     output = arguments.output
     if output is not None and Path(output).is_dir() and Path(output).suffix == ".zarr":
         if not arguments.force:
@@ -178,7 +178,7 @@ _NAMES = ("min", "median", "p90", "max")
 
 
 def _statistics(result: WorkspaceMap) -> dict[str, list[float]]:
-    """Return quantiles of each value over the voxels with collision-free samples, by its name."""
+    """Return quantiles of each value, by its name, over the voxels with collision-free samples."""
     free = result.collision_free > 0
     if not free.any():
         return {}

@@ -203,7 +203,7 @@ def run(arguments: argparse.Namespace, terminal: Terminal) -> int:
 
 
 def _goals(robot: Robot, arguments: argparse.Namespace, start: np.ndarray) -> list[Any]:
-    """Return the goals of the options: configurations of --goal, and frame poses of --pose.
+    """Return the planning goals of the options: configurations of --goal, and poses of a frame of --pose.
 
     Raises ValueError and UnknownNameError.
     """
@@ -220,7 +220,10 @@ def _goals(robot: Robot, arguments: argparse.Namespace, start: np.ndarray) -> li
 
 
 def _locked(robot: Robot, joints: list[str], start: np.ndarray, goals: list[Any]) -> dict[str, tuple[float, float]]:
-    """Return limits that hold joints at the start, by coordinate.  Raises UnknownNameError and ValueError."""
+    """Return position limits {coordinate: (lower, upper)} that hold the given joints at the start.
+
+    Raises UnknownNameError and ValueError.
+    """
     result = {}
     for joint in joints:
         for k in robot.q_index([joint]).tolist():
@@ -236,10 +239,10 @@ def _locked(robot: Robot, joints: list[str], start: np.ndarray, goals: list[Any]
 
 
 class Moving(NamedTuple):
-    """Trajectory along the planned path, and the times at which it passes the way points.
+    """Trajectory along a planned path, with the times at which it passes the way points.
 
-    Without an acceleration limit the time is the length of the path [rad, m]; with one it is the duration of the
-    fastest motion [s].
+    With an acceleration limit times are those of the fastest motion [s]; otherwise they are lengths along the path
+    [rad, m].
     """
 
     trajectory: Trajectory
@@ -329,7 +332,7 @@ def _data(
 
 
 def _plain_margin(margin: Any) -> Any:
-    """Return the margins of a scene's file for JSON: pairs are lists of two names and a distance."""
+    """Return the margins of a scene file as data for JSON: pairs become lists of two names and a distance."""
     if not isinstance(margin, dict):
         return margin
     named = {key: value for key, value in margin.items() if isinstance(key, str)}

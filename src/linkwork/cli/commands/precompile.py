@@ -82,7 +82,10 @@ def run(arguments: argparse.Namespace, terminal: Terminal) -> int:
 
 
 def _function(robot: Robot, text: str) -> str | tuple[str, str] | Callable[[], Any]:
-    """Return a function as `Robot.precompile` accepts it.  Raises ValueError for a file without the function."""
+    """Return the function that ``text`` names, in the form for `Robot.precompile`.
+
+    Raises ValueError for a Python file without the function.
+    """
     name, colon, argument = text.rpartition(":") if ".py:" in text else text.partition(":")
     if not name.endswith(".py"):
         return (name, argument) if colon else name

@@ -1,6 +1,7 @@
-"""`linkwork selfcheck`: check that linkwork computes right numbers at the usual speed on this machine.
+"""`linkwork selfcheck`: check that linkwork computes correct numbers at the usual speed on this machine.
 
-The exit code is 1 if a check failed, and with ``--strict`` if one differs from the machines of the tests.
+The exit code is 1 if a check failed, and with ``--strict`` if a result differs from those on the machines of the
+tests.
 """
 
 from __future__ import annotations

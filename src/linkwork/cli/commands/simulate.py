@@ -1,4 +1,4 @@
-"""`linkwork simulate`: simulate a robot, free or under a controller; print, draw and write its motion."""
+"""`linkwork simulate`: simulate a robot with or without a controller; print, draw and write its motion."""
 
 from __future__ import annotations
 
@@ -178,7 +178,7 @@ def _controller(robot: Robot, arguments: argparse.Namespace, target: np.ndarray)
 
 
 def _dry_friction(robot: Robot) -> np.ndarray:
-    """Return the dry friction (nv) of joints that slide [N·m, N]."""
+    """Return the dry friction (nv) of the joints during sliding [N·m, N]."""
     force, q = Robot.functions["passive_force"].compute, robot.neutral().tolist()
     at_rest, slow, fast = (np.array(force(robot.tree, q, [speed] * robot.nv)) for speed in (0.0, 1.0, 2.0))
     result: np.ndarray = np.abs(2.0 * slow - fast - at_rest)  # without damping, which is linear, and springs
@@ -188,8 +188,8 @@ def _dry_friction(robot: Robot) -> np.ndarray:
 def _pd_gains(robot: Robot, arguments: argparse.Namespace, target: np.ndarray) -> tuple[Any, Any]:
     """Return the gains of PD control, each a number or an array by actuated velocity.
 
-    Default gains are critically damped, for steps of dt that resolve them.  Friction, and the weight on contact points
-    at the target, hold joints at a small distance.
+    Default gains are critically damped, for steps of dt that resolve them. Friction, and weight on contact points at
+    the target, leave a small position error.
     """
     M_inverse, (acting, _) = _inverse_mass_matrix(robot, target), _velocities(robot)
     m, friction = 1.0 / M_inverse.diagonal()[acting], _dry_friction(robot)[acting]
@@ -201,10 +201,11 @@ def _pd_gains(robot: Robot, arguments: argparse.Namespace, target: np.ndarray) -
 
 
 def _acceleration_gains(robot: Robot, arguments: argparse.Namespace, target: np.ndarray) -> tuple[Any, Any]:
-    """Return the gains of computed torque: numbers, or arrays by actuated velocity for a robot that its contacts carry.
+    """Return the gains of computed-torque control, as numbers or as arrays by actuated velocity.
 
-    Computed torque takes no account of contact forces.  Weight on contact points accelerates its joints by W τ, with
-    the mobility W of the actuated velocities and the force τ that carries the weight.
+    Computed torque takes no account of contact forces. Arrays are for a robot on contacts. There the weight
+    accelerates joints by W τ, with the inverse inertia W of the actuated velocities and the force τ that supports the
+    weight.
     """
     if arguments.kp is not None or not _stands(robot, arguments):
         return _BANDWIDTH**2 if arguments.kp is None else arguments.kp, arguments.kd
@@ -225,7 +226,7 @@ def _velocities(robot: Robot) -> tuple[np.ndarray, np.ndarray]:
 
 
 def _stands(robot: Robot, arguments: argparse.Namespace) -> bool:
-    """Return True if contacts carry what no actuator moves, such as a floating base."""
+    """Return True if contacts support a part that no actuator moves, such as a floating base."""
     return bool(arguments.contacts) and len(_velocities(robot)[1]) > 0
 
 
@@ -238,11 +239,11 @@ def _inverse_mass_matrix(robot: Robot, q: np.ndarray) -> np.ndarray:
 def _carried(
     robot: Robot, arguments: argparse.Namespace, target: np.ndarray, M_inverse: np.ndarray
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Return the inertia [kg·m², kg] and the static force [N·m, N] of each actuated velocity, with contacts at rest.
+    """Return inertia [kg·m², kg] and static force [N·m, N] of each actuated velocity, with contact points at rest.
 
-    The contact points that are near the lowest one at the target carry the weight of what no actuator moves, by contact
-    forces λ of least squares.  Forces are g − Jᵀλ; inertias are those with these points at rest.  Without contacts, or
-    if actuators move everything, they are the inertias of joints with all others free, and the forces are 0.
+    The contact points that are near the lowest one at the target support the parts that no actuator moves, by
+    least-squares contact forces λ. Static forces are g − Jᵀλ. Without contacts, or if actuators move everything,
+    inertias are those of joints while all other joints move freely, and the forces are 0.
     """
     acting, free = _velocities(robot)
     mobility = M_inverse.diagonal()[acting]
@@ -260,7 +261,7 @@ def _carried(
 def _left(
     robot: Robot, result: Simulation, controller: Any, target: np.ndarray, arguments: argparse.Namespace
 ) -> list[str]:
-    """Return a line on the distance from the target at the end, and on the limit that stops the farthest joint."""
+    """Return a line with the final distance from the target, and the limit that stops the farthest joint."""
     if not isinstance(controller, PD | ComputedTorque):
         return []
     left = np.abs(robot.difference(result.q[-1], target))

@@ -104,7 +104,7 @@ def run(arguments: argparse.Namespace, terminal: Terminal) -> int:
 
 
 def _show(robot: Robot, q: Any, scene: Scene | None, arguments: argparse.Namespace, output: dict[str, Any]) -> Any:
-    """Show the robot, or the motion or map of a file.  Raises CommandError for a file that cannot be read."""
+    """Show the robot, or a motion or map from a file. Raises CommandError for a file that cannot be read."""
     options: dict[str, Any] = {"meshes": arguments.meshes, **output}
     if arguments.motion is None and arguments.map is None:
         return robot.show(q, scene=scene, **options)
@@ -126,7 +126,7 @@ def _show(robot: Robot, q: Any, scene: Scene | None, arguments: argparse.Namespa
 
 
 def _drawn_motion(robot: Robot, arguments: argparse.Namespace) -> dict[str, Any]:
-    """Return the options of the picture of a motion: its whole path, or the pose at one time."""
+    """Return the options of `Robot.show` for a picture of a motion: its whole path, or the pose at one time."""
     is_whole = arguments.png is not None and arguments.time is None
     options: dict[str, Any] = {"ghosts": arguments.ghosts, "frames": arguments.frames}
     if is_whole and arguments.frames is None:

@@ -1,1 +1,1 @@
-"""Checks of a robot's values against physics: masses, inertias, shapes, limits, and what moves without mass."""
+"""Plausibility checks of a robot: masses, inertias, shapes, limits, and joints that move without mass."""

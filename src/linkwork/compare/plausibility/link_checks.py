@@ -97,10 +97,10 @@ class LinkMass:
 def link_findings(
     name: str, frames: Sequence[Frame], size: float, spans: Mapping[str, float]
 ) -> Iterator[ModelFinding]:
-    """Yield the findings of all links of the robot called ``name``.
+    """Yield the findings on all links of the robot called ``name``.
 
-    ``size`` [m] is the robot's size.  ``spans`` [m] has, for a link that carries joints, the distance of the farthest
-    joint on it.
+    ``size`` [m] is the robot's size. ``spans`` [m] has for each parent link the distance from its origin to the
+    farthest of its child joints.
     """
     masses = {frame.name: LinkMass.of(frame) for frame in frames if frame.inertia.mass > 0.0}
     for frame in frames:
@@ -120,7 +120,7 @@ def link_findings(
 
 
 def _by_the_reader(frame: Frame) -> Iterator[ModelFinding]:
-    """Yield the findings on an inertia that readers of files report."""
+    """Yield the findings on a link's inertia that file readers report too."""
     findings = Findings()
     mass, center, about = mass_properties(frame.inertia)
     check_inertial(findings, Location(), mass, center, about, (*frame.visuals, *frame.collisions))
@@ -191,13 +191,13 @@ def _of_inertia(frame: Frame, body: LinkMass, is_impossible: bool, size: float) 
 
 
 def _possible(second: np.ndarray) -> bool:
-    """Return True if no second moment of mass is negative."""
+    """Return True if the matrix of second moments (3, 3) has no negative eigenvalue."""
     values = np.linalg.eigvalsh(second)
     return bool(values[0] >= -_POSSIBLE * max(values[-1], 0.0))
 
 
 def _placeholder(frame: Frame, body: LinkMass, reach: float | None, size: float) -> Iterator[ModelFinding]:
-    """Yield the finding on moments of inertia that are equal powers of ten, and do not fit the link or the robot."""
+    """Yield the finding on placeholder inertias: equal powers of ten that do not fit the link or the robot."""
     moment = float(body.about[0, 0])
     if not (moment > 0.0 and np.allclose(body.about, moment * np.eye(3), rtol=1e-9, atol=1e-9 * moment)):
         return
@@ -212,7 +212,10 @@ def _placeholder(frame: Frame, body: LinkMass, reach: float | None, size: float)
 
 
 def _about_origin(frame: Frame, body: LinkMass, known: Sequence[Sequence[Geometry]]) -> Iterator[ModelFinding]:
-    """Yield the finding on an inertia about the link's origin, by comparison with a uniform mass in the shapes."""
+    """Yield the finding on an inertia that is stated about the link's origin instead of the centre of mass.
+
+    It is found by comparison with a uniform mass in the shapes.
+    """
     for shapes in known:
         moments = uniform_moments_of(shapes)
         if moments is None:
@@ -232,7 +235,7 @@ def _about_origin(frame: Frame, body: LinkMass, known: Sequence[Sequence[Geometr
 
 
 def _center(frame: Frame, body: LinkMass, known: Sequence[Sequence[Geometry]]) -> Iterator[ModelFinding]:
-    """Yield the finding on a centre of mass outside of the box of the shapes, beyond what simplified shapes explain."""
+    """Yield the finding on a centre of mass that is clearly outside of the bounding box of the shapes."""
     boxes = [box for shapes in known if (box := bounding_box_of(shapes)) is not None]
     if not boxes:
         return
@@ -251,7 +254,7 @@ def _center(frame: Frame, body: LinkMass, known: Sequence[Sequence[Geometry]]) -
 
 
 def _of_all(name: str, masses: Mapping[str, LinkMass]) -> Iterator[ModelFinding]:
-    """Yield findings on values that most moving links share."""
+    """Yield the findings on values that most moving links have in common."""
     counts = Counter((body.mass, body.about.tobytes()) for body in masses.values())
     for (mass, _), count in counts.most_common(1):
         if count >= _MANY and 2 * count > len(masses):
@@ -274,7 +277,7 @@ def _of_sizes(
 ) -> Iterator[ModelFinding]:
     """Yield the finding on radii of gyration that do not fit the lengths of most links.
 
-    The length of a link is the distance from its origin to its centre of mass, or to the farthest joint on it.
+    The length of a link is the distance from its origin to its centre of mass, or to the farthest of its child joints.
     """
     ratios = []
     for link, body in masses.items():
@@ -295,7 +298,7 @@ def _of_sizes(
 
 
 def bounding_box_of(shapes: Sequence[Geometry]) -> tuple[np.ndarray, np.ndarray] | None:
-    """Return the lower and upper corner (3,) [m] of the shapes' box in the link's axes; None if it is unknown."""
+    """Return the lower and upper corner (3,) [m] of the shapes' bounding box in the link's axes; None if unknown."""
     if bounding_sphere_of(shapes) is None:
         return None
     corners = []
@@ -311,9 +314,9 @@ def bounding_box_of(shapes: Sequence[Geometry]) -> tuple[np.ndarray, np.ndarray]
 
 
 def uniform_moments_of(shapes: Sequence[Geometry]) -> tuple[float, np.ndarray] | None:
-    """Return the volume [m³] of the shapes and the second moments (3, 3) [m²] of 1 kg spread over it.
+    """Return the volume [m³] of the shapes, and the second moments (3, 3) [m²] of 1 kg distributed uniformly in it.
 
-    The second moments are about the centre of the volume, in the link's axes.  Overlapping parts count twice.  The
+    The second moments are about the centre of the volume, in the link's axes. Overlapping parts count twice. The
     result is None if the volume or the inertia of one shape is unknown, or without shapes.
     """
     volumes, centers, seconds = [], [], []

@@ -1,4 +1,4 @@
-"""The findings of the check of a model, and the table of their codes: severity, reason and remedy."""
+"""Findings of a model check, and the table of their codes: severity, reason and remedy."""
 
 from __future__ import annotations
 
@@ -123,13 +123,13 @@ CODES: Mapping[str, Code] = {
 @published_in("linkwork.parts")
 @dataclass(frozen=True, slots=True)
 class ModelFinding:
-    """One odd property of a robot.
+    """A finding: one implausible property of a robot.
 
     ``subject`` names the element that has it: ("link", "hand"), ("joint", "elbow"), ("configuration", "home"), or
     ("robot", name). ``values`` are the numbers of the message by name, in SI units.
 
-    ``code`` is a short name of its kind, and ``severity`` its weight.  ``reason`` is why it matters, and ``remedy``
-    what helps.
+    ``code`` is the name of the kind of finding, and ``severity`` is "error", "warning" or "note". ``reason`` tells why
+    it matters, and ``remedy`` what to do.
     """
 
     code: str
@@ -168,7 +168,7 @@ def finding(
     severity: Severity | None = None,
     **values: Any,
 ) -> ModelFinding:
-    """Return a finding; severity, reason and remedy default to its code's."""
+    """Return a finding; by default severity, reason and remedy are those of ``code``."""
     known = CODES[code]
     quantities = tuple((key, float(value)) for key, value in values.items())
     text = remedy or known.remedy
@@ -221,7 +221,7 @@ class ModelCheck(ReturnedValue):
         return "\n".join(self.lines())
 
     def lines(self, columns: int | None = None) -> list[str]:
-        """Return a table of the findings, then reason and remedy of each code, in lines of at most ``columns``."""
+        """Return a table of findings, then reason and remedy of each code, as lines of at most ``columns`` letters."""
         head = f"{label(self.name)}: {self._counts()}"
         if not self.findings:
             return [head]

@@ -72,7 +72,7 @@ def check_of(functions: Functions, tree: Tree) -> ModelCheck:
 
 
 def _size(tree: Tree, poses: dict[int, Pose]) -> float:
-    """Return the diagonal [m] of the box of all frames' origins, with all joints at zero."""
+    """Return the diagonal [m] of the bounding box of all frame origins, with all joints at zero."""
     points = [[*poses[frame.body].point(frame.placement.translation)] for frame in tree.frames]
     if not points:
         return 0.0
@@ -139,7 +139,7 @@ def _gravity(tree: Tree) -> Iterator[ModelFinding]:
 def _overlaps(tree: Tree, poses: dict[int, Pose]) -> Iterator[ModelFinding]:
     """Yield the finding on pairs of links that are checked for collisions and overlap with all joints at zero.
 
-    Shapes other than `_QUICK` are left out, such as meshes and their hulls, and pairs beyond the first `_MOST_PAIRS`.
+    Left out are meshes, hulls and other shapes not in `_QUICK`, and all pairs after the first `_MOST_PAIRS`.
     """
     placed = [
         (frame, geometry.shape, poses[frame.body] @ frame.placement @ geometry.origin, ball)
@@ -170,7 +170,7 @@ def _overlaps(tree: Tree, poses: dict[int, Pose]) -> Iterator[ModelFinding]:
 
 
 def _are_apart(tree: Tree, a: int, b: int) -> bool:
-    """Return True for bodies of different mechanisms, one of which floats: at zero their positions may coincide."""
+    """Return True for bodies of different mechanisms of which one floats: at zero they may be at the same place."""
     first = []
     for body in (a, b):
         while body != WORLD and tree.bodies[body].parent != WORLD:
@@ -183,7 +183,7 @@ def _are_apart(tree: Tree, a: int, b: int) -> bool:
 
 
 def mirrored_findings(frames: Sequence[Frame], poses: Mapping[int, Pose], size: float) -> Iterator[ModelFinding]:
-    """Yield a finding for each pair of links whose centres of mass are mirror images except for a wrong sign.
+    """Yield a finding for each pair of links whose centres of mass would be mirror images with one other sign.
 
     ``poses`` are the poses of the bodies with all joints at zero; ``size`` [m] is the robot's size.
     """
@@ -197,7 +197,7 @@ def mirrored_findings(frames: Sequence[Frame], poses: Mapping[int, Pose], size: 
 
 
 def _without_side(name: str) -> str:
-    """Return a name without its side, equal for a link on the left and its twin: "FL_calf" and "FR_calf"."""
+    """Return a name without its side, so that "FL_calf" and "FR_calf" give equal results."""
     return re.sub("[LRlr]", "?", _SIDE.sub("?", name))
 
 
@@ -247,7 +247,7 @@ def _joint_findings(tree: Tree, size: float) -> Iterator[ModelFinding]:
 
 
 def _most_ranges_are_small(tree: Tree) -> bool:
-    """Return True if most of several limited angles have a range that is less than a turn read as degrees."""
+    """Return True if most limited angles of several have a range that is below a turn when read as degrees."""
     ranges = [
         high - low
         for body in tree.bodies
@@ -258,7 +258,7 @@ def _most_ranges_are_small(tree: Tree) -> bool:
 
 
 def _is_stated(limit: float) -> bool:
-    """Return True for an angle [rad] with few digits in rad or in degrees, as people write small ranges of joints."""
+    """Return True for a limit [rad] that has few digits in rad or in degrees, as in hand-written files."""
     return any(abs(x - step * round(x / step)) < _ROUNDING for x, step in ((limit, 1e-3), (math.degrees(limit), _STEP)))
 
 
@@ -305,7 +305,7 @@ def _efforts(body: Body) -> Iterator[ModelFinding]:
 
 
 def _followed(tree: Tree, body: Body, relation: Following) -> Iterator[ModelFinding]:
-    """Yield the finding on a follower whose limits do not contain where its master leads it."""
+    """Yield the finding on a follower that its master can move beyond the follower's limits."""
     master = tree.bodies[tree.joint_index(relation.joint)]
     for k, (low, high) in enumerate(zip(*master.limits.positions, strict=True)):
         if not (math.isfinite(low) and math.isfinite(high)) or k >= body.joint.nq:
