@@ -43,7 +43,8 @@ def test_sentences_of_driven_motions_name_singular_states_and_fast_drivers() -> 
     crank = np.array([0.1, 0.4, 0.7])
     plain = "'fourbar' followed crank_hinge through 3 of 3 states, in 7 steps"
     assert motion(crank, 0.5)._sentence(()) == plain
-    loose = "; the drivers leave motions free, of which the smallest are taken"
+    loose = "; the drivers leave motions free, of which the smallest are taken: another assembly, passed as q_init, "
+    loose += "may have none (Robot.branches)"
     assert motion(crank, 0.5 * SINGULAR_SLACK)._sentence(()) == plain + loose
     assert motion(crank, [0.5 * SINGULAR_SLACK, 0.5, 0.5])._sentence(()) == plain
     assert loose not in motion(crank[:1], 0.5 * SINGULAR_SLACK)._sentence(())  # a single state says less

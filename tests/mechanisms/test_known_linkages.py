@@ -87,6 +87,35 @@ def test_peaucelliers_linkage_draws_a_straight_line():
         assert abs(points[-1][1] - points[0][1]) > 0.9
 
 
+def test_a_linkage_that_folds_has_isolated_branches_and_a_driven_motion_without_masses():
+    """Peaucellier's cell with massless links: on top of each other, its rhombus turns freely about the crank's pin."""
+    c, a, b = 0.05, 0.12, 0.05
+    placed = (
+        *(("q", "world", "crank", c), ("o1", "world", "l1", 0), ("o2", "world", "l2", 0), ("a1", "crank", "r1", c)),
+        *(("a2", "crank", "r2", c), ("b1", "l1", "r3", a), ("c1", "l2", "r4", a)),
+    )
+    robot = lw.Robot.build(
+        "cell",
+        *(lw.Link(child) for _, _, child, _ in placed),
+        *(on(AXLE, name, parent, child, (x, 0, 0)) for name, parent, child, x in placed),
+    )
+    loops = (("r1", b, "l1", a), ("r2", b, "l2", a), ("r3", b, "r4", b))
+    for k, (first, x, second, y) in enumerate(loops):
+        robot = robot.with_frame(f"f{k}", first, (x, 0, 0)).with_frame(f"g{k}", second, (y, 0, 0))
+        robot = robot.with_loop(f"pin{k}", f"f{k}", f"g{k}", AXLE)
+    branches = robot.branches(hold={"q": 0.3})
+    assert "singular assemblies, in which it can still move" in str(branches) and branches.count >= 2
+    for q in branches.q:
+        assert robot.mobility(q).dof == 1
+        apart = robot.pose(q, "g0")[:3, 3] - robot.pose(q, "g1")[:3, 3]
+        assert np.linalg.norm(apart) > 1e-3
+    folded = robot.drive_mechanism({"q": [0.3, 0.2, 0.1]})
+    assert "may have none (Robot.branches)" in folded.message and np.isnan(folded.a).all() and folded.success
+    np.testing.assert_allclose(robot.constraint_jacobian(folded.q) @ folded.v[..., None], 0.0, atol=1e-12)
+    driven = robot.drive_mechanism({"q": np.linspace(0.3, -0.8, 12)}, branches.q[0])
+    assert driven.success and np.isfinite(driven.a).all()
+
+
 def test_spatial_slider_crank_equals_its_closed_form():
     """A crank about z, a slide along x at an offset in y and z, and a rod with ball joints between them."""
     a, l, y, z = 0.3, 0.9, 0.15, 0.25

@@ -117,7 +117,8 @@ class AssemblyMethods(RobotBase):
         columns of the constraint Jacobian that belong to the joints that are not fixed, 0 if these do not form a square
         matrix.
 
-        Raises ValueError if the mechanism can still move with the joints of ``hold`` fixed, and as `assemble`.
+        Assemblies in which the mechanism can still move are left out, such as a folded linkage. Raises ValueError if
+        the mechanism can still move in all assemblies with the joints of ``hold`` fixed, and as `assemble`.
         """
         return assembly.find_branches(self, hold, position_limits, tolerance, num_starts, max_solutions, time)
 

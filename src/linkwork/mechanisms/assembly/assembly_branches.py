@@ -55,6 +55,7 @@ class Branches(ReturnedValue):
     sign: np.ndarray  # (..., n): sign of the determinant of the free columns of G, 0 if these are not square
     hits: np.ndarray  # (..., n): number of starts that led to each
     starts: int  # number of starts
+    _movable: int = field(repr=False)  # number of starts that led to assemblies that are not isolated
     _fixed: FixedJoints = field(repr=False)
     _mechanism: ClosedMechanism = field(repr=False)
 
@@ -84,6 +85,8 @@ class Branches(ReturnedValue):
     def __str__(self) -> str:
         robot = self._mechanism.robot.name
         note = f"found from {self.starts} starts; more may exist"
+        if self._movable:
+            note += f"; without {self._movable} starts that led to singular assemblies, in which it can still move"
         if self.count.shape:
             few, many = (int(x) for x in (self.count.min(), self.count.max())) if self.count.size else (0, 0)
             return f"{robot!r}, {self.count.size} states: {few} to {many} branches, {note}"
@@ -124,7 +127,9 @@ def find_branches(
     polished = _polished(mechanism, solutions[is_assembled], fixed, at[is_assembled])
     solutions[is_assembled], left[is_assembled], radius[is_assembled] = polished
     is_assembled &= left <= tolerance
-    _raise_if_movable(mechanism, solutions[is_assembled], fixed, at[is_assembled])
+    movable = np.zeros(is_assembled.shape, dtype=bool)
+    movable[is_assembled] = _movable(mechanism, solutions[is_assembled], fixed, at[is_assembled])
+    is_assembled &= ~movable
     if position_limits:
         is_assembled &= ~mechanism.beyond(solutions, at).any(axis=-1)
     each = [
@@ -148,36 +153,44 @@ def find_branches(
         sign=signs.reshape(*shape, most),
         hits=hits.reshape(*shape, most),
         starts=int(starts),
+        _movable=int(movable.sum()),
         _fixed=fixed,
         _mechanism=mechanism,
     )
 
 
-def _raise_if_movable(mechanism: ClosedMechanism, q: np.ndarray, fixed: FixedJoints, at: StateInputs) -> None:
-    """Raise ValueError if the mechanism can move with the fixed joints, so that branches are not isolated.
+def _movable(mechanism: ClosedMechanism, q: np.ndarray, fixed: FixedJoints, at: StateInputs) -> np.ndarray:
+    """Return a mask (n,) of the configurations q (n, nq) in which the mechanism can move with the fixed joints.
 
-    A mechanism at a dead centre is singular too, but Newton steps return it from a displacement.
+    These are not isolated. A mechanism at a dead centre is singular too, but Newton steps return it from a
+    displacement. Raises ValueError if no configuration is isolated.
     """
-    free = mechanism.free(fixed.names)
+    result, free = np.zeros(len(q), dtype=bool), mechanism.free(fixed.names)
     if not len(q) or not free:
-        return
+        return result
     _, s, v = np.linalg.svd(mechanism.dependent_block(q, fixed.names, at))
     ranks = (s > _LOOSE_TOL * s.max(axis=-1, initial=0.0, keepdims=True)).sum(axis=-1)
-    if np.median(ranks) == len(free):
-        return
-    loose = np.flatnonzero(ranks < len(free))[:_DISPLACED]
+    loose = np.flatnonzero(ranks < len(free))
+    is_any_regular = len(loose) < len(q)
+    if not is_any_regular:  # a few suffice
+        loose = loose[:_DISPLACED]
+    if not len(loose):
+        return result
     step = np.zeros((len(loose), mechanism.robot.nv))
     step[:, free] = _DISPLACEMENT * v[loose, -1]
     moved = mechanism.robot.integrate(q[loose], step * mechanism.units)
     back, error, _ = _polished(mechanism, moved, fixed, at[loose])
-    away = distance(mechanism, q[loose], back)
-    if np.median(np.where(error > _CLOSE, 0.0, away)) > 0.1 * _DISPLACEMENT:
+    away = np.where(error > _CLOSE, 0.0, distance(mechanism, q[loose], back))
+    if is_any_regular:
+        result[loose] = away > 0.1 * _DISPLACEMENT
+    elif np.median(away) > 0.1 * _DISPLACEMENT:
         more = len(free) - int(ranks.max(initial=0))
         raise ValueError(
             f"branches: {'with these joints fixed, ' if fixed.names else ''}the mechanism has {max(more, 1)} degree"
             f"{'s' if more > 1 else ''} of freedom, so assemblies are not isolated: fix as many "
             f"{'more ' if fixed.names else ''}joints by hold"
         )
+    return result
 
 
 def _polished(

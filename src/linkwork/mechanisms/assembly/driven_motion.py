@@ -17,7 +17,7 @@ from linkwork._util.pictures import Output, Shown, ghost_count, show
 from linkwork._util.result import Result
 from linkwork._util.status import WORDS, status_of
 from linkwork._util.validation import floats, shown
-from linkwork.errors import AssemblyError, Status
+from linkwork.errors import AssemblyError, SingularInertiaError, Status
 from linkwork.joints.base.plain_coordinates import moved_alone
 from linkwork.kinematics.algorithms.coordinates import unit_steps
 from linkwork.mechanisms.assembly.assembly_search import assemble, check_tolerance
@@ -127,7 +127,10 @@ class DrivenMotion(Shown, DrivenOutput, Result, metaclass=WithForeignNames):
         if revolutions > 1.0:
             text += f"; up to {revolutions:.3g} revolutions between two states: angles are in rad"
         if (self.slack[index] < SINGULAR_SLACK).all() and n > 1:
-            text += "; the drivers leave motions free, of which the smallest are taken"
+            text += (
+                "; the drivers leave motions free, of which the smallest are taken: another assembly, passed as "
+                "q_init, may have none (Robot.branches)"
+            )
         passed = [str(x[-1] if index else x) for x in self.singular if not index or x[:-1] == index]
         if passed:
             text += f"; passed singular configurations at or before states {', '.join(passed)}"
@@ -337,7 +340,8 @@ def _rates_with_free_motions(
     """Return velocities and accelerations of all joints (n, nv) of a mechanism that the named joints leave movable.
 
     Velocities are the smallest ones, in rad/s and characteristic lengths per second. Accelerations are those without
-    motors for the free motions. They are NaN in states that do not allow the velocities of the joints.
+    motors for the free motions, NaN if links of these have no mass. Both are NaN in states that do not allow the
+    velocities of the joints.
     """
     named = [list(robot.v_names).index(name) for name in velocity_names(robot, joints)]
     undriven, units = np.setdiff1d(np.arange(robot.nv), named), np.array(unit_steps(robot.tree))
@@ -349,5 +353,8 @@ def _rates_with_free_motions(
     v[..., undriven] = least * units[undriven]
     left = np.abs(np.einsum("...ij,...j", A, least) - missing).max(axis=-1)
     fits = left <= _ALLOWED * np.abs(missing).max(axis=-1)
-    a = robot.hybrid_dynamics(q, v, rates[1], np.zeros_like(v), joints, passive=True, **options).a
+    try:
+        a = robot.hybrid_dynamics(q, v, rates[1], np.zeros_like(v), joints, passive=True, **options).a
+    except SingularInertiaError:
+        a = np.full_like(v, np.nan)
     return np.where(fits[..., None], v, np.nan), np.where(fits[..., None], a, np.nan)
