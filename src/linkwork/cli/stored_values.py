@@ -165,7 +165,7 @@ def _row_index(option: str, word: str, count: int, row: int | None) -> int:
 
 
 def _one_row(option: str, word: str, values: np.ndarray, row: int | None, *, matrix: bool) -> np.ndarray:
-    """Return a vector from an array, or a matrix (4, 4) if ``matrix``. Raises ValueError."""
+    """Return a vector from an array of a file, or a matrix (4, 4) if ``matrix``. Raises ValueError."""
     if row is None and values.size and (values.ndim == 1 or (matrix and values.shape == (4, 4))):
         return values
     if row is None and values.ndim == 2 and values.shape[1] == 1:  # as numpy.savetxt writes a vector

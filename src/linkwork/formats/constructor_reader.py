@@ -123,10 +123,10 @@ class PlainReader:
     # -- poses
 
     def pose(self, value: Value) -> Pose:
-        """Return the pose that an object states by ``xyz`` [m] and at most one form of the rotation.
+        """Return the pose that an object of the document states: ``xyz`` [m], and at most one form of the rotation.
 
-        The forms are ``rpy`` [rad], ``quaternion_wxyz``, ``quaternion_xyzw`` and ``rotation``, a matrix. Parts that are
-        not stated are zero.
+        The forms are ``rpy`` [rad], ``quaternion_wxyz``, ``quaternion_xyzw`` and ``rotation``, a matrix. Without
+        ``xyz`` the position is zero, and without a rotation the identity is used.
         """
         if not self.is_object(value, str(value.step)):
             return Pose.identity()

@@ -154,7 +154,7 @@ class MeshFolder:
         return self._known[shape]
 
     def files(self) -> dict[str, str]:
-        """Create the folder, and return the texts of its files by path."""
+        """Create the folder, and return the contents of its mesh files as text, by path."""
         if self.texts:
             os.makedirs(self.folder, exist_ok=True)
         return self.texts
@@ -205,7 +205,7 @@ def _obj_text(shape: Polytope) -> str:
 
 
 def report_shape(log: WritingLog, element: str, geometry: Geometry) -> None:
-    """Record a shape that the format does not have."""
+    """Record in the report that the format cannot represent a shape, so it is not in the file."""
     kind = type(geometry.shape).__name__
     hint = "meshes= writes it to a mesh file" if isinstance(geometry.shape, Polytope) else None
     log.lost(element, f"{log.format} has no shape {quoted(kind)}", hint)

@@ -156,9 +156,12 @@ class _ChangedTree:
         }
 
     def move_frames(self) -> None:
-        """Move the frames that have offsets, all frames welded to them, and the joints placed on any of these.
+        """Apply the offsets of frames to their placements.
 
-        An offset of a body's own link acts on the rotor of its joint, and moves everything on the body.
+        Frames welded to these frames move too, and so do the joints that are placed on them.
+
+        An offset of the link with the body's name changes the rotor of the body's joint, and moves everything on the
+        body.
         """
         if not self.offsets:
             return

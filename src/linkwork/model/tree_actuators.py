@@ -34,7 +34,7 @@ class ActuatorBuilder:
         self._taken = {actuator.name for actuator in tree.actuators}
 
     def tree(self) -> Tree:
-        """Return the tree with all additions."""
+        """Return the tree with all actuators that were added."""
         return replace(self._tree, actuators=tuple(self._added))
 
     def add(self, actuator: Actuator) -> None:
@@ -102,7 +102,7 @@ class NamedStateBuilder:
         self._actuators = {actuator.name for actuator in tree.actuators}
 
     def tree(self) -> Tree:
-        """Return the tree with all additions."""
+        """Return the tree with all named configurations that were added."""
         return replace(self._tree, named_configurations=tuple(self._added))
 
     def add(self, state: NamedState) -> None:

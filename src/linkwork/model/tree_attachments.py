@@ -45,7 +45,7 @@ class ConstraintBuilder:
         self._joints = {*tree.carried}
 
     def tree(self) -> Tree:
-        """Return the tree with all additions."""
+        """Return the tree with all constraints that were added."""
         return replace(self._tree, constraints=tuple(self._added))
 
     def add(self, constraints: Iterable[Constraint], with_implied: bool = True) -> None:
@@ -196,7 +196,7 @@ class FrameBuilder:
         self._directions: list[Direction] = []
 
     def tree(self) -> Tree:
-        """Return the tree with all additions."""
+        """Return the tree with all frames, points and directions that were added."""
         tree = self._tree
         if not (self._frames or self._points or self._directions):
             return tree
@@ -293,7 +293,7 @@ class ForceElementBuilder:
         self._taken = {element.name for element in tree.force_elements}
 
     def tree(self) -> Tree:
-        """Return the tree with all additions."""
+        """Return the tree with all force elements that were added."""
         return replace(self._tree, force_elements=tuple(self._added))
 
     def add(self, element: ForceElement) -> None:

@@ -322,7 +322,7 @@ def _check_names(
 
 
 def _check_frames(findings: Findings, description: Description) -> None:
-    """Record an error for each frame whose name is invalid or in use, or whose link does not exist."""
+    """Record an error for each frame with an invalid name, a name in use, or a link that does not exist."""
     first = {link.name: ("link", link.where) for link in description.links}
     links = dict.fromkeys(first)
     for frame in description.frames:

@@ -30,14 +30,15 @@ class JoiningMethods(RobotBase):
 
     @edits
     def with_base(self, pose: ArrayLike) -> Self:
-        """Return the robot with its root link at a pose in the world, (4, 4) or a position (3,) [m].
+        """Return the robot with its root link at ``pose`` in the world: (4, 4), or a position (3,) [m].
 
         Everything that was fixed to the world moves with the root link, and the world itself stays: links, frames and
-        joints, and what points, constraints and force elements refer to as "world".  A fixed joint named
-        ``{link}_mount`` fixes the root link to the world, unless it has one.  A second call replaces the pose of the
-        first.  q and v are the same, and gravity is that of the world.
+        joints, and what points, constraints and force elements refer to as "world". A fixed joint named
+        ``{link}_mount`` fixes the root link to the world, unless it has one. A second call replaces the pose of the
+        first. q and v are the same, and gravity is that of the world.
 
-        A floating base has its pose in q, so a pose of it is refused; bodies that float beside a fixed base stay.
+        A robot with a floating base is refused, because q has its pose. Bodies that float beside a fixed base do not
+        move.
 
         >>> import linkwork as lw
         >>> arm = lw.load("arm7").with_base(lw.pose((0.4, 0.0, 0.8)))

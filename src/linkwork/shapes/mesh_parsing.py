@@ -93,7 +93,7 @@ class _Instances:
     open: list[str] = field(default_factory=lambda: [""])  # the outer nodes; "" is the document
 
     def begin(self, tag: str, attributes: Mapping[str, str]) -> None:
-        """Record the start of an XML element."""
+        """Record the start of an XML element with its attributes."""
         inside = self.parts[self.open[-1]]
         if tag in ("node", "visual_scene"):
             name = attributes.get("id") or f"#{len(self.parts)}"

@@ -96,9 +96,9 @@ class Capsule(Shape):
 @public
 @dataclass(frozen=True, slots=True)
 class Cone(Shape):
-    """Cone about the z axis with its base, of the radius, at z = −length/2 and its apex at z = length/2 [m].
+    """Cone about the z axis with base radius ``radius`` [m], its base at z = −length/2 and its apex at z = length/2.
 
-    The centre of mass is a quarter of the length above the base.  Raises ValueError for sizes that are not positive.
+    The centre of mass is a quarter of the length above the base. Raises ValueError for sizes that are not positive.
     """
 
     radius: float

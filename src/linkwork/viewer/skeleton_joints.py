@@ -1,4 +1,4 @@
-"""Joints of a skeleton: frames and axes on both bodies, pins, and guides of sliders."""
+"""Joints of the skeleton picture of a robot: frames and axes on both bodies, pins, and guides of sliders."""
 
 from __future__ import annotations
 

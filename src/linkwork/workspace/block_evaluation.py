@@ -60,7 +60,7 @@ def named_box(job: MapJob) -> Iterator[None]:
 
 
 class BlockEvaluator:
-    """Evaluates blocks of a map in this process."""
+    """Evaluator of the samples of a map's blocks, in this process."""
 
     def __init__(self, job: MapJob) -> None:
         self.job = job

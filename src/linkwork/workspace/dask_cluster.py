@@ -137,7 +137,7 @@ class Cluster:
             raise _LostError
 
     def _resume(self, remaining: deque[tuple[Chunk, int]], running: dict[Any, tuple[Chunk, int]]) -> None:
-        """Connect again after the scheduler was lost, and queue the chunks without result again."""
+        """Connect again after the scheduler was lost, and submit again the chunks that have no result."""
         remaining.extendleft(reversed([*running.values()]))
         running.clear()
         if self._owned:

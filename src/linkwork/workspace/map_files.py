@@ -35,7 +35,10 @@ _WRITER = "WorkspaceMap.save"
 
 
 def map_path(caller: str, path: Any) -> Path:
-    """Return a path that ends in .npz or .zarr.  Raises TypeError for other types, ValueError for another suffix."""
+    """Check the path of a map's file and return it.
+
+    Raises TypeError for other types, ValueError unless the path ends in .npz or .zarr.
+    """
     if not isinstance(path, (str, os.PathLike)):
         raise TypeError(f"{caller}: path: expected the path of a file, got {path!r}")
     file = Path(path)

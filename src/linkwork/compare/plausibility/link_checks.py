@@ -129,7 +129,7 @@ def _by_the_reader(frame: Frame) -> Iterator[ModelFinding]:
 
 
 def _shape_far(frame: Frame, size: float) -> Iterator[ModelFinding]:
-    """Yield the finding on the shape that is farthest from its link, if it is too far."""
+    """Yield the finding on the shape with the largest distance from its link's origin, if this is implausibly large."""
     distances = [math.hypot(*geometry.origin.translation) for geometry in (*frame.visuals, *frame.collisions)]
     if distances and size > 0.0 and max(distances) > _FAR * size:
         text = f"a shape is {max(distances):.3g} m from the link's origin, but the robot is {size:.3g} m in size"

@@ -297,7 +297,7 @@ class _Search:
         return self.files.texts[file].decode("utf-8", "replace").removeprefix("\ufeff")
 
     def start(self, element: Element, file: str) -> int:
-        """Return the position in its document's text at which the tag of an element begins."""
+        """Return the position in its document's text at which the tag of ``element`` begins."""
         text, at = self.text(file), 0
         for _ in range((element.line or 1) - 1):
             at = text.find("\n", at) + 1

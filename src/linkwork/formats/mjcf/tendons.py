@@ -37,7 +37,7 @@ class Tendons:
 
 
 def read_tendons(source: CompiledModel, structure: Structure) -> Tendons:
-    """Return the tendons of a model, and report their content that is ignored."""
+    """Read the tendons of a compiled MuJoCo model, and report content of tendons that linkwork ignores."""
     reader, result = _Reader(source, structure), Tendons()
     names = source.own_names("tendon", len(reader.kinds))
     for i, name in enumerate(names):

@@ -164,7 +164,7 @@ class SpanningTree:
         return accepted, parts
 
     def _roots(self, joints: Iterable[SdfJoint], parts: _Parts) -> dict[Node, None]:
-        """Return the link of each component not connected to the world that gets a floating joint."""
+        """Return the links that get a floating joint: one in each component that is not connected to the world."""
         children = {joint.child for joint in joints}
         roots = {parts.find(self.frames.world): self.frames.world}
         for links in ([link for link in self.links if link not in children], self.links):

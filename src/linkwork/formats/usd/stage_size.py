@@ -125,7 +125,7 @@ def _counts(graph: dict[Node, list[Node]], starts: list[Node]) -> dict[Node, int
 
 
 def prim_specs(layer: Any) -> dict[str, Any]:
-    """Return the prim specs of a layer by path, with those in variants."""
+    """Return the prim specs of a layer by path, including prim specs in variants."""
     result: dict[str, Any] = {}
     waiting = [layer.pseudoRoot]
     while waiting:
@@ -143,7 +143,7 @@ def _children(spec: Any) -> list[str]:
 
 
 def _arcs(name: str, spec: Any, layers: dict[str, Any]) -> list[Node]:
-    """Return the references of a prim spec: the identifier of a layer and the path of a prim in it."""
+    """Return the references of a prim spec, each as the identifier of a layer and the path of a prim in that layer."""
     if str(spec.path) == "/":
         return []
     result = []

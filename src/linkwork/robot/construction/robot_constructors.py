@@ -1,4 +1,4 @@
-"""Constructors of `Robot`: from files, links and joints, Denavit–Hartenberg parameters, and another robot.
+"""Constructors of `Robot` from files, from links and joints, from Denavit–Hartenberg parameters, and from a robot.
 
 Sources: Denavit and Hartenberg, A kinematic notation for lower-pair mechanisms, ASME J. Applied Mechanics 22, 1955
 (standard, or distal); Craig, Introduction to Robotics, 1986, section 3.4 (modified, or proximal).

@@ -217,7 +217,8 @@ class ResistanceEditing(JointEditing):
         """Return the joint with dry friction [N·m, N], a number or an array (nv,).
 
         With ``dof``, an index of v or the name of a velocity component, only that component's friction changes. Static
-        friction that was equal to the friction changes with it. Raises ValueError if it would be lower.
+        friction that was equal to the friction changes with it. Raises ValueError if static friction would be lower
+        than the friction.
         """
         result = self._changed("friction", friction, self.friction, dof, least=0.0, infinite=False)
         static = np.where(self.static_friction == self.friction, result, self.static_friction)

@@ -51,7 +51,7 @@ def shape_triangles(shape: Shape, X: np.ndarray) -> np.ndarray:
 
 
 class BodyTriangles(NamedTuple):
-    """Triangles on a body of a robot."""
+    """Triangles on a body of a robot: body index and corners, with their colour."""
 
     body: int
     """Index of the body, or -1 for the world."""
