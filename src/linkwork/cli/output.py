@@ -154,7 +154,7 @@ def as_options(message: str) -> str:
 
 
 def _touching_options(match: re.Match[str]) -> str:
-    """Return the options for a list of pairs that may touch."""
+    """Return the option ``--touching`` for a message that shows a Python list of pairs that may touch."""
     pairs = re.findall(r"""\((['"])(.+?)\1, (['"])(.+?)\3\)""", match[0])
     return " ".join(f"--touching {shlex.quote(a)} {shlex.quote(b)}" for _, a, _, b in pairs)
 
@@ -231,7 +231,7 @@ def folded(
 
 
 def _units(used: Sequence[int], together: Sequence[Sequence[int]]) -> list[list[int]]:
-    """Return the indices of the used columns in order, grouped into lists of those that belong together."""
+    """Return the indices of the used columns in order, as lists of columns that must stay together."""
     of = {k: list(unit) for unit in together for k in unit}
     units: list[list[int]] = []
     for k in used:

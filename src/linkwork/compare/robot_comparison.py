@@ -40,7 +40,7 @@ class RobotDifference:
         return f"{self.quantity} of {self.subject!r}: {self.left} and {self.right}{by}"
 
     def as_dict(self) -> dict[str, Any]:
-        """Return all fields as a plain dict; numbers that are not finite are None."""
+        """Return all fields as a plain dict; numbers that are not finite become None."""
         return {
             "group": self.group,
             "quantity": self.quantity,
@@ -235,7 +235,7 @@ class Comparer:
         self.record(group, quantity, subject, left, right, math.inf, 0.0 if left == right else math.inf)
 
     def only(self, group: str, quantity: str, subject: str, *, left: bool) -> None:
-        """Record an element that only one of the two robots has."""
+        """Record that only the left (``left``) or only the right robot has the element ``subject``."""
         self.texts(group, quantity, subject, "there" if left else "-", "-" if left else "there")
 
     def _count(self, group: str, quantity: str, subject: str, differs: bool, relative: float) -> None:

@@ -115,7 +115,7 @@ def _two_rods(name: str, length: float, damping: float) -> Robot:
 
 @cache
 def _acrobot() -> ControlTask:
-    """Return the task to swing up two rods with a motor only between them."""
+    """Return the task to swing up a chain of two rods with a motor only at the joint between them."""
     robot: Any = _two_rods("acrobot", 0.5, 0.01)
 
     def observe(q: Any, v: Any, goal: Any) -> list[Any]:

@@ -228,7 +228,7 @@ class PushTimes(NamedTuple):
 
 
 class EpisodeValues(NamedTuple):
-    """Random values of one episode of one environment."""
+    """Random values of an episode of one environment: parameters, bias, delays and pushes."""
 
     parameters: dict[str, np.ndarray]
     action_delay: int

@@ -196,7 +196,7 @@ def element_entry(element: ForceElement) -> dict[str, Any]:
 
 
 def document_lines(document: dict[str, Any]) -> Iterator[str]:
-    """Yield the lines of a JSON document in which each entry of a list has its own line.
+    """Yield the lines of a JSON document, with a separate line for each entry of a list.
 
     Lists of numbers or strings are on one line.
     """

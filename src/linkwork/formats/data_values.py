@@ -1,4 +1,4 @@
-"""Values of data files with their positions in the file, and the checks of their number, depth and encoding."""
+"""Values of data files with their positions in the file, and checks of the number of values, nesting and encoding."""
 
 from __future__ import annotations
 

@@ -210,7 +210,7 @@ def loops_text(tree: Tree) -> str:
 
 
 def _own_constraints(tree: Tree) -> list[Constraint]:
-    """Return the constraints to write, without those implied by others.
+    """Return the constraints to write: all constraints except those that another constraint implies.
 
     Where an implied constraint was removed from the tree, the constraint that implies it is written with
     contact=False.

@@ -108,7 +108,7 @@ def chain_of(joint: JointType, kinds: Collection[type[JointType]]) -> Chain | No
 
 
 def unreversed(joint: JointType) -> JointType:
-    """Return a reversed joint as a joint of its own type, such as a hinge about the opposite axis.
+    """Return a joint with the motion of a reversed joint, of the same type, such as a hinge with opposite axis.
 
     A joint that is not reversed, or cannot be converted, is returned unchanged.
     """

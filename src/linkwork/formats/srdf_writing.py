@@ -58,7 +58,7 @@ def _unmoving(tree: Tree) -> list[DisabledPair]:
 
 
 def _add_states(root: Node, tree: Tree, log: WritingLog) -> None:
-    """Add the group of all joints, the virtual joint of a floating base, and the states of the group."""
+    """Add to the SRDF the group of all joints, the virtual joint of a floating base, and the group's states."""
     described = describe(tree)
     group = root.add("group", name=_GROUP)
     bodies = {body.joint_name: body for _, body in tree.stacked() if body.coupling is None and body.joint.nv}

@@ -45,7 +45,7 @@ _MOST_KINDS = 200  # of unknown items with separate warnings
 
 @dataclass
 class _Omission:
-    """Unused elements or attributes of one kind: the first of them with its message, and their number."""
+    """Unused elements or attributes of one kind: the message for the first of them, and their number."""
 
     first: Element
     code: str

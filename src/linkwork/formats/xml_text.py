@@ -43,7 +43,7 @@ def number_text(x: float) -> str:
 
 
 def number_list_text(values: Iterable[float]) -> str:
-    """Return numbers with spaces in between."""
+    """Return numbers as text, separated by spaces."""
     return " ".join(map(number_text, values))
 
 

@@ -199,7 +199,7 @@ class Body:
 
     @property
     def dry_friction(self) -> list[DryFriction]:
-        """Dry friction along each of the joint's own velocities (nv); zero if the body's ``dynamics`` is "none"."""
+        """Dry friction along each velocity of the joint (nv); zero if the body's ``dynamics`` is "none"."""
         nv, drive = self.joint.nv, self.drive
         if self.dynamics == "none":
             return [DryFriction(0.0, 0.0, FRICTION_VELOCITY)] * nv

@@ -42,7 +42,7 @@ _LEAST = 1e-12  # part of v_s: the lowest speed at which a law is evaluated wher
 
 @dataclass(frozen=True, slots=True)
 class DryFriction:
-    """Parameters of dry friction along one velocity of a joint.  A law may use only some of them."""
+    """Parameters of dry friction along a velocity of a joint; a friction law may use only some of them."""
 
     sliding: Any  # f: friction of motion [N·m, N]
     static: Any  # f_s: maximum friction at rest, at least f [N·m, N]

@@ -311,7 +311,7 @@ def _titled(item: Any, prefix: str) -> Any:
 
 
 def _names(tree: Tree) -> dict[str, list[str]]:
-    """Return the names of a tree by kind; names of one kind differ."""
+    """Return the names of a tree by kind, such as links or joints; a name occurs once within a kind."""
     loops = [x.name for x in tree.constraints if isinstance(x, LoopJoint)]
     return {
         "frame": [x for x in names_in_space(tree) if x != "world"],

@@ -278,7 +278,7 @@ class Tree:
 
     @property
     def has_couplings(self) -> bool:
-        """True if any joint follows another."""
+        """True if any joint is coupled to a master joint."""
         return any(body.coupling is not None for body in self.bodies)
 
     @property

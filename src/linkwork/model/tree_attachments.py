@@ -119,7 +119,7 @@ def without_constraints(tree: Tree, names: Iterable[str]) -> Tree:
 
 
 def names_world(tree: Tree) -> bool:
-    """Return True if a constraint, a force element or an actuator refers to the world or one of its axes."""
+    """Return True if a constraint, a force element or an actuator refers to the world frame or to an axis of it."""
     items: list[Constraint | ForceElement] = [*tree.constraints, *tree.force_elements]
     named = [name for item in items for name in _named(item)] + [name for x in tree.actuators for name in x.frames]
     return any(with_names(name, {"world": ""}) != name for name in named)

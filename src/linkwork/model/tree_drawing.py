@@ -94,7 +94,7 @@ def joint_parameters(joint: JointType) -> dict[str, Any]:
 
 
 def axis_text(joint: JointType) -> str:
-    """Return a text of a joint's parameters that differ from their defaults.
+    """Return as text those parameters of a joint type that differ from their defaults.
 
     An axis along one of the frame's axes is shown by its letter.
     """

@@ -80,9 +80,9 @@ class ActuationMethods(RobotBase):
 
     @edits
     def without_actuators(self, *names: str) -> Self:
-        """Return the robot without the named actuators, or without all of them if no name is passed.
+        """Return the robot without the named actuators; without names, all actuators are removed.
 
-        Their controls are removed from the named configurations.  Raises UnknownNameError for an unknown actuator.
+        Their controls are removed from the named configurations. Raises UnknownNameError for an unknown actuator.
         """
         return type(self)(without_actuators(self._tree, names or [x.name for x in self._tree.actuators]))
 
@@ -113,7 +113,7 @@ class ActuationMethods(RobotBase):
 
     @edits
     def without_named_configurations(self, *names: str) -> Self:
-        """Return the robot without these named configurations, or without all of them if no name is passed.
+        """Return the robot without the named configurations in ``names``; without names, all are removed.
 
         Raises UnknownNameError for an unknown name.
         """

@@ -303,7 +303,7 @@ class ForceElementMethods(RobotBase):
 
     @edits
     def without_force_elements(self, *names: str) -> Self:
-        """Return the robot without the named force elements, or without all of them if no name is passed.
+        """Return the robot without the named force elements; without names, all force elements are removed.
 
         Raises UnknownNameError for an unknown force element.
         """

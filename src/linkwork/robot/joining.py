@@ -1,4 +1,4 @@
-"""Placed bases, mounted robots and several robots in one."""
+"""Methods that place a robot's base, mount a robot on another, and join several robots into one."""
 
 from __future__ import annotations
 
@@ -51,13 +51,13 @@ class JoiningMethods(RobotBase):
 
     @edits
     def with_mounted(self, robot: RobotBase, at: str, pose: ArrayLike | None = None, *, prefix: str = "") -> Self:
-        """Return the robot with another one on it, such as a gripper on the flange of an arm.
+        """Return the robot with another robot mounted on it, such as a gripper on the flange of an arm.
 
         The root link of ``robot`` is welded to the frame ``at`` by a fixed joint named ``{link}_mount``; ``pose`` is
-        its pose in that frame, by default the identity.  Everything of the robot comes along: links, joints, frames,
-        points, constraints, force elements, actuators, named configurations and pairs for collisions.  ``prefix``
-        precedes all of its names.  Its q and v follow those of this robot: q is (q of this robot, q of the other).
-        If one of the two alone has visual shapes, the collision shapes of the other become visual ones too.
+        its pose in that frame, by default the identity. Everything of the robot comes along: links, joints, frames,
+        points, constraints, force elements, actuators, named configurations and pairs for collisions. ``prefix``
+        precedes all of its names. Its q and v follow those of this robot: q is (q of this robot, q of the other). If
+        one of the two alone has visual shapes, the collision shapes of the other become visual ones too.
 
         >>> import linkwork as lw
         >>> gripper = lw.Robot.build(
@@ -70,7 +70,7 @@ class JoiningMethods(RobotBase):
         >>> arm.q_names[-2:], arm.links["hand_palm"].parent
         (('wrist_roll', 'hand_slide'), 'tool')
 
-        Raises UnknownNameError for an unknown frame.  Raises ValueError for a name that both robots have, another
+        Raises UnknownNameError for an unknown frame. Raises ValueError for a name that both robots have, another
         gravity, a robot whose base floats, and a constraint on the centre of mass of ``robot`` alone.
         """
         caller = "with_mounted"

@@ -46,7 +46,7 @@ class PlacedLink:
 
     @property
     def pose(self) -> np.ndarray:
-        """Pose X_body_link (4, 4) of its frame in the frame of its body: p_body = X p_link [1, m]."""
+        """Pose X_body_link (4, 4) of the link's frame in the frame of its body: p_body = X p_link [1, m]."""
         return self.placement.matrix()
 
     @property

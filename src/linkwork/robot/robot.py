@@ -57,7 +57,7 @@ class Robot(RobotMethods, metaclass=WithForeignNames):
 
     @property
     def report(self) -> Report:
-        """The report of reading the robot's file: all repairs and all ignored elements; print it."""
+        """Report on the reading of the robot's file, to be printed: all repairs and all ignored elements."""
         return self._tree.report
 
     @property

@@ -81,15 +81,15 @@ class EditingMethods(Constructors):
         com: ArrayLike | None = None,
         inertia: ArrayLike | Inertia | None = None,
     ) -> Self:
-        """Return the robot with another mass [kg], centre of mass or rotational inertia of one link.
+        """Return the robot with a new mass [kg], centre of mass or rotational inertia of a link.
 
-        ``com`` (3,) is the centre of mass relative to the link's origin, in the link's axes [m].  ``inertia`` is about
-        the centre of mass in the link's axes [kg·m²], a symmetric matrix (3, 3) or its diagonal (3,).  A
-        `linkwork.spatial.Inertia`, which is about the link's origin, replaces all three.  Arguments left out do not
-        change.  The link may be any of `links`, also one welded to another; all functions use the new inertia.
+        ``com`` (3,) is the centre of mass relative to the link's origin, in the link's axes [m]. ``inertia`` is about
+        the centre of mass in the link's axes [kg·m²], a symmetric matrix (3, 3) or its diagonal (3,). A
+        `linkwork.spatial.Inertia`, which is about the link's origin, replaces all three. Arguments left out do not
+        change. The link may be any of `links`, also one welded to another; all functions use the new inertia.
 
         Raises UnknownNameError for an unknown link, and ValueError for an unphysical inertia, by the rules of the file
-        reader.  Their warnings are added to `report`.
+        reader. Their warnings are added to `report`.
         """
         self._tree.require_inertias("with_inertia")
         frame = link_frame(self._tree, frames_with_inertias(self._tree.bodies, self._tree.frames), link)

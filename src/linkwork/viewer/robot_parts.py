@@ -171,7 +171,7 @@ def _shape_parts(
 
 
 def _color_of(geometry: Geometry, of_file: Color | None) -> Color:
-    """Return the colour that the robot's file states for a shape, else that of the mesh file, else grey."""
+    """Return the colour of a shape: from the robot's file, else from the mesh file, else grey."""
     material: Material | None = geometry.material
     if material is not None and material.rgba is not None:
         return material.rgba

@@ -166,7 +166,7 @@ class SceneBuilder:
     # -- surroundings
 
     def add_scene(self, scene: Scene) -> None:
-        """Add all obstacles of a scene, those without a colour in grey."""
+        """Add all obstacles of a scene; obstacles without a colour are grey."""
         self.obstacles = scene
         search = self.meshes or FileSearch(())
         for obstacle in scene.obstacles:

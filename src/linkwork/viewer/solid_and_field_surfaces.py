@@ -328,7 +328,9 @@ _CORNERS = tuple(itertools.product((0, 1), repeat=3))
 
 
 def _march(values: np.ndarray, cells: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Return the crossed edges (k, 2) as grid indices, smaller first, and triangles as indices of them.
+    """Return edges (k, 2) of grid points that the zero level set crosses, and triangles as indices of these edges.
+
+    The smaller grid index of an edge comes first.
 
     Triangles are counter-clockwise seen from where values are positive.
     """

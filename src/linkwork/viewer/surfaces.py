@@ -1,4 +1,4 @@
-"""Surfaces of the shapes of one scene document, each stored once."""
+"""Surfaces of the shapes of a scene document; equal surfaces are stored once."""
 
 from __future__ import annotations
 

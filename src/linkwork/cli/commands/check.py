@@ -98,7 +98,7 @@ def run(arguments: argparse.Namespace, terminal: Terminal) -> int:
 
 
 def _checked(arguments: argparse.Namespace, file: str, terminal: Terminal) -> tuple[dict[str, Any], int]:
-    """Print the report of one file, or return it as plain data with ``--json``; return also its exit code."""
+    """Print the report on a file, or with ``--json`` return it as data; also return the exit code."""
     arguments = argparse.Namespace(**{**vars(arguments), "file": file})
     robot = robot_of(arguments, replace(terminal, is_quiet=True))  # the warnings are in the report
     result = _mobility(robot)

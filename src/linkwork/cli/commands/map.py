@@ -152,7 +152,7 @@ def _check_output(arguments: argparse.Namespace) -> None:
 
 
 def _write_voxels(result: WorkspaceMap, file: str) -> None:
-    """Write the centers of the voxels [m] and their values as a table of text."""
+    """Write a text table with the centre [m] and the values of each voxel."""
     columns = {**dict(zip("xyz", result.points.T, strict=True)), **result.values}
     with replaced(file, text=True) as text:
         out = csv.writer(text)

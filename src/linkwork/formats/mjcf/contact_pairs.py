@@ -169,7 +169,7 @@ class _Bodies:
         self.families = {frozenset(pair) for pair in parents.items() if fixed not in pair}  # which MuJoCo skips
 
     def same(self, a: str, b: str) -> bool:
-        """Return True for links of one rigid body."""
+        """Return True if links a and b are on the same rigid body."""
         return self.rigid[a] == self.rigid[b]
 
     def connected(self, a: str, b: str) -> bool:

@@ -51,7 +51,7 @@ class Node:
 
 @dataclass(eq=False, slots=True)
 class Scope:
-    """Names inside a model or the world."""
+    """Names of frames inside a model or the world, with the frames that they refer to."""
 
     owner: Node  # "__model__", or the world
     reader: SdfReader

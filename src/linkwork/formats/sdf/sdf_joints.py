@@ -43,7 +43,7 @@ class Axis:
 
 @dataclass(frozen=True, eq=False)
 class SdfJoint:
-    """A joint between the links that carry its parent and its child frame."""
+    """A joint between two links: the links that its parent frame and its child frame are fixed to."""
 
     node: Node
     kind: str

@@ -22,7 +22,7 @@ _RESERVED = re.compile(r"__.*__|world", re.DOTALL)
 
 @dataclass(eq=False)
 class Models:
-    """The frames of all models, and their outermost models, links, joints and frames in the order of the document."""
+    """Frames of all models of a document, with the outermost models, links, joints and frames in document order."""
 
     frames: Frames
     scope: Scope  # of the world

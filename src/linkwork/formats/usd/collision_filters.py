@@ -20,9 +20,9 @@ def disabled_pairs(
 ) -> list[DisabledPair]:
     """Return the pairs of links between which a stage disables all collisions.
 
-    ``prims`` are all prims of the stage, ``links`` the names of links by the path of their prims, and ``colliders`` the
-    colliders of each link by the link's name. A pair of links with several colliders is disabled only if all pairs of
-    their colliders are.
+    ``prims`` are all prims of the stage, ``links`` the names of links by the path of their prims, and ``colliders``
+    the colliders of each link by the link's name. A pair of links is disabled only if the stage disables all pairs of
+    their colliders.
     """
     owner = {str(c.prim.GetPath()): link for link, colliders_of_link in colliders.items() for c in colliders_of_link}
     if len(owner) ** 2 > _MAX_PAIRS:

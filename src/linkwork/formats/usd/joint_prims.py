@@ -33,7 +33,7 @@ _INF = math.inf
 
 @dataclass(frozen=True)
 class End:
-    """The frame of a joint on one of its links."""
+    """The frame of a joint on a link: the link's name, and the frame's pose on the link."""
 
     link: str
     pose: Pose  # of the joint's frame in the link

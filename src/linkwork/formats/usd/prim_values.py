@@ -22,7 +22,7 @@ _TURN = 2e-7  # elements of a rotation within this of 0 and ±1 are single-preci
 
 
 class Units:
-    """Lengths [m] and masses [kg] of one unit of a stage, and the rotation of its axes to those with z up."""
+    """The stage's units of length [m] and mass [kg], and the rotation of its axes to axes with z up."""
 
     def __init__(self, length: float, mass: float, up: str) -> None:
         self.length, self.mass, self.up = length, mass, up

@@ -21,7 +21,7 @@ __all__ = ["StageJoints", "body_above", "has_schema", "unique_names"]
 
 
 class StageJoints:
-    """Reader of the joints of a stage.
+    """Reader of the joints of a USD stage.
 
     ``prims`` are all prims, ``bodies`` the prims of rigid bodies, and ``names`` the name of the link for each body's
     path.
@@ -94,7 +94,7 @@ class StageJoints:
         return End(name, transforms.rigid(body).pose.inv().formed() @ part.pose @ local)
 
     def _stacked(self, joints: list[JointPrim]) -> tuple[list[JointPrim], dict[str, str]]:
-        """Connect joints that act one after the other between two bodies by links without mass.
+        """Connect joints that act one after the other between two bodies, by massless links.
 
         They belong to an articulation with newton:jointsAddMobility.
         """

@@ -253,7 +253,7 @@ class _Layers:
         return data
 
     def _remove_clips(self, file: _File, layer: Any) -> None:
-        """Remove value clips: USD opens their files when values are read."""
+        """Remove value clips from a layer, because USD opens their files when values are read."""
         for path, spec in prim_specs(layer).items():
             for key in [key for key in spec.ListInfoKeys() if key.startswith("clip")]:
                 spec.ClearInfo(key)

@@ -168,10 +168,10 @@ class JointMethods:
         return self._run("velocity_of", q, motion, out=out)
 
     def pose_residual(self, pose: ArrayLike, *, out: np.ndarray | None = None) -> np.ndarray:
-        """Compute the residual (rotation vector; position) of a pose from the joint's nearest configuration.
+        """Compute the difference (rotation vector; position) between a pose and the joint's nearest pose.
 
-        It is in M's coordinates.  It is zero if the joint can reach the pose.  Otherwise some wrench of
-        `constraint_wrench_subspace` does work on it, even if the rotation differs by half a revolution.
+        The difference is in the rotor frame M's coordinates. It is zero if the joint can reach the pose. Otherwise
+        some wrench of `constraint_wrench_subspace` does work on it, even if the rotation differs by half a revolution.
         pose (..., 4, 4) [1, m] -> ``out`` (..., 6) [rad, m].
         """
         self._check_rigid("pose_residual: pose", pose)
@@ -279,7 +279,7 @@ class JointMethods:
         return self._run("normalize_configuration", q, out=out)
 
     def principal_value(self, q: ArrayLike, *, out: np.ndarray | None = None) -> np.ndarray:
-        """Compute the type's preferred configuration among those with the same transform; q itself for most types.
+        """Compute the preferred configuration among those with the same transform as q; q itself for most types.
 
         q (..., nq) -> ``out`` (..., nq).
         """

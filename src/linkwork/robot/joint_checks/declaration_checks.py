@@ -330,7 +330,7 @@ def _all(rows: Iterable[Iterable[Any]]) -> list[Any]:
 
 
 def _chain(joint: JointType) -> Tree:
-    """Return a tree of a hinge, the joint and another hinge in series, without rotations between them."""
+    """Return a tree of three joints in series: a hinge, ``joint`` and another hinge, without rotations between them."""
     rng, bodies = np.random.default_rng(12), []
     for k, kind in enumerate((Revolute((0.0, 0.0, 1.0)), joint, Revolute((0.0, 0.0, 1.0)))):
         placement = Pose(Rotation.identity(), Vec3.of(rng.uniform(-0.5, 0.5, 3).tolist()))

@@ -249,7 +249,7 @@ def surface_data(surface: Surface, arrays: Arrays) -> dict[str, Any]:
 
 
 def _differences(values: np.ndarray) -> np.ndarray:
-    """Return the differences of unsigned integers along the first axis, modulo their range: they compress better."""
+    """Return differences of unsigned integers along the first axis, modulo their range, which compress better."""
     return np.diff(values, axis=0, prepend=np.zeros_like(values[:1]))
 
 

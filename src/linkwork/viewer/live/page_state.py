@@ -92,7 +92,7 @@ class LivePage:
         return next((live for live in self.robots if name in (None, live.name)), None)
 
     def draw_arrows(self, name: str, starts: np.ndarray, vectors: np.ndarray, scale: float, color: Any) -> None:
-        """Draw arrows from ``starts`` (k, 3) in the world [m], instead of those with the same name."""
+        """Draw arrows from ``starts`` (k, 3) in the world [m], and remove earlier arrows called ``name``."""
         drawing = self.arrows.get(name)
         if drawing is None:
             drawing = ArrowDrawing(self.server.scene, f"/shown forces/{len(self.arrows)}", color, self.size)

@@ -31,10 +31,10 @@ _FORCE_LENGTH = 1.6  # length of the arrow of the robot's weight, in units of th
 class View:
     """Live page of robots, open in a browser: the result of `Robot.show` and the other ``show`` methods.
 
-    `update` moves a robot.  `close` ends the page.  It also ends when the ``with`` block ends, with the last reference
-    to the view, with the program, and five seconds after its window in the browser was closed.
+    `update` moves a robot. `close` ends the page. The page also ends when the ``with`` block ends, with the last
+    reference to the view, with the program, and five seconds after its window in the browser was closed.
 
-    ``document`` is what it shows, and ``port`` is the page's port on 127.0.0.1.
+    ``document`` is the scene document of the page, and ``port`` is the page's port on 127.0.0.1.
 
     >>> import linkwork as lw
     >>> arm = lw.load("arm7")
