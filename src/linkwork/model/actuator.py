@@ -155,7 +155,8 @@ class Actuator:
     def force(self, control: Any, length: Any, rate: Any) -> Any:
         """Return the actuator's force f [N·m, N] before the gear, with control and force clamped to their ranges.
 
-        The control, the length of the transmission and its time derivative may be of any scalar type.
+        ``control`` is u, ``length`` the length l of the transmission, and ``rate`` its time derivative l̇; they may be
+        of any scalar type.
         """
         g0, g1, g2 = self.gain
         b0, b1, b2 = self.bias
