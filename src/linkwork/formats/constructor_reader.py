@@ -62,7 +62,7 @@ class PlainReader:
         return result
 
     def text(self, value: Value, key: str) -> str:
-        """Return the name under a key; "" after the error KEY_MISSING or BAD_NAME."""
+        """Return the name under ``key``; "", with the error KEY_MISSING or BAD_NAME, if there is no valid name."""
         result = self.required(value, key)
         if result is None:
             return ""

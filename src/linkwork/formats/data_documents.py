@@ -78,7 +78,7 @@ def plain_data(value: Value) -> Any:
 
 
 def yaml_text(document: Mapping[str, Any]) -> str:
-    """Return a document as YAML: keys and entries of lists have lines of their own, other values are on one line."""
+    """Return a document as YAML: each key and each list entry is on a separate line, other values are on one line."""
     return "\n".join([*_yaml_lines(document), ""])
 
 

@@ -248,7 +248,7 @@ def with_attached(
 
 
 def _touching_hint(caller: str, link: Any, links: Sequence[str]) -> str:
-    """Return the nearest name of a link for an error message, or a hint on contacts with obstacles."""
+    """Return the nearest link name, and a hint on contacts with obstacles, as text for an error message."""
     return f"{nearest(str(link), links)} ({caller}: for contacts with obstacles, use plan(touching=))"
 
 

@@ -96,7 +96,7 @@ class StageJoints:
     def _stacked(self, joints: list[JointPrim]) -> tuple[list[JointPrim], dict[str, str]]:
         """Connect joints that act one after the other between two bodies, by massless links.
 
-        They belong to an articulation with newton:jointsAddMobility.
+        Such joints belong to an articulation with the attribute newton:jointsAddMobility.
         """
         reader, between, taken = self.reader, dict[str, str](), Names(self.names.values())
         roots = [

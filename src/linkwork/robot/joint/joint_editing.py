@@ -110,8 +110,9 @@ class JointEditing(JointMethods):
     def with_axis(self, axis: Sequence[float] | str, *, child: str | None = None) -> Self:
         """Return the joint about or along another axis in the frame of the link ``child``, by default its child link.
 
-        It is three numbers of any length, or "x", "y" or "z".  It is the axis of positive motion of this link relative
-        to the other one, so its sign depends on the link. Raises TypeError for joint types without an axis.
+        ``axis`` is a vector of any length, or "x", "y" or "z". The link ``child`` moves about or along it relative to
+        the joint's other link for positive v, so the sign of the axis depends on the link. Raises TypeError for joint
+        types without an axis.
         """
         if not hasattr(self.type, "axis"):
             raise TypeError(f"joint {self.name!r}: a {self.type.type_name()} joint has no axis to change")
