@@ -162,11 +162,11 @@ def read_arrays(option: str, arrays: Mapping[str, Any]) -> dict[str, Any]:
         caller = f"simulate: {option}[{name!r}]"
         if not isinstance(name, str) or not name.isidentifier():
             raise ValueError(f"simulate: {option}: expected identifiers as names, got {name!r}")
-        result[name] = _numbers(caller, x)
+        result[name] = _finite_or_symbols(caller, x)
     return result
 
 
-def _numbers(caller: str, x: Any) -> Any:
+def _finite_or_symbols(caller: str, x: Any) -> Any:
     """Return a value as an array of finite numbers or of symbols."""
     if is_traced(x):
         return scalars(x)
@@ -362,7 +362,7 @@ def read_wrenches(
                 f"pass ({steps}, 6), a row for each step, or return ControlOutput(tau, wrenches=...) of a controller"
             )
             raise TypeError(f"{caller}: expected an array of numbers, got a function; {remedy}")
-        x = _numbers(caller, wrenches[frame])
+        x = _finite_or_symbols(caller, wrenches[frame])
         while name in used:
             name += "_"
         used.add(name)
