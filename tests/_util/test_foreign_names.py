@@ -269,3 +269,35 @@ def test_errors_for_values_of_other_libraries_name_the_value_of_linkwork() -> No
     for foreign, names in foreign_names.VALUES["method of simulation"].items():
         with pytest.raises(lw.errors.UnknownNameError, match=f"named '{foreign}'; use '{names[0]}'"):
             robot.simulate(robot.neutral(), duration=0.1, method=foreign)
+
+
+@pytest.mark.light
+def test_errors_of_calls_in_the_words_of_textbooks_and_designers_name_the_remedy() -> None:
+    robot: Any = lw.load("double_pendulum")
+    joint, curve, q = lw.joints.Revolute("z"), lw.constraints.Curve, [0.0, 0.0]
+    link = lw.Joint.of(joint, name="j", parent="ground", child="a")
+    calls: tuple[tuple[Any, str], ...] = (
+        (lambda: robot.jacobian(q, "forearm", degrees=True), r"angles are in rad: numpy.radians\(90\)"),
+        (lambda: curve([0, 1], [0, 1], degrees=True), r"angles are in rad: numpy.radians\(90\)"),
+        (lambda: robot.with_joint(robot.joints[0], friction=0.1), r"with_friction\(0.1\)"),
+        (lambda: lw.constraints.Gear("a", "b", teeth=(20, 40)), "-z_b / z_a"),
+        (lambda: robot.simulate(q, 5.0), r"pass the time \[s\] by name"),
+        (lambda: lw.Robot.build("a", lw.Link("a"), link), 'parent="world" is the ground'),
+        (lambda: lw.Robot.from_dh("a", [{"r": 1.0}], convention="standard"), "the length along x is a "),
+        (lambda: lw.Robot.from_dh("a", [{"offset": 1.0}], convention="standard"), "the offset of an angle is theta"),
+        (lambda: robot.with_loop("pin", ("forearm", (0.1, 0, 0)), "world", joint), r"robot.with_frame\(name, link"),
+        (lambda: robot.with_loop("pin", "forearm", "world", "z"), "linkwork.joints.Revolute"),
+        (lambda: lw.load("four-bar"), "use 'fourbar'"),
+        (lambda: lw.load("strandbeest"), "use 'jansen_leg'"),
+        (lambda: lw.load("slider_crank"), "builds a linkage from lengths"),
+        (lambda: robot.profile(q, [1, 1], velocity=1, acceleration=1, kind="lspb"), "use 'trapezoid'"),
+    )
+    for call, remedy in calls:
+        with pytest.raises((TypeError, ValueError), match=remedy):
+            call()
+
+
+def test_matrix_of_a_cross_product_is_that_of_its_hint() -> None:
+    w, x = np.array([0.3, -0.2, 0.7]), np.array([1.0, 2.0, -0.5])
+    assert "numpy.cross(numpy.eye(3), -numpy.asarray(w)).T" in REMEDIES["skew"]
+    np.testing.assert_allclose(np.cross(np.eye(3), -np.asarray(w)).T @ x, np.cross(w, x))

@@ -74,3 +74,12 @@ def test_projection_does_not_change_a_robot_without_constraints():
     projected = robot.project_configuration(q)
     np.testing.assert_array_equal(projected.q, q)
     assert projected.error.shape == (3, 0)
+
+
+def test_velocities_by_joint_are_projected_as_those_of_an_array():
+    robot = lw.load("differential_drive")
+    q = robot.neutral()
+    v = np.zeros(robot.nv)
+    v[robot.v_index(["left", "right"])] = 5.0, 6.0
+    for by_name, by_array in zip(robot.project(q, {"left": 5.0, "right": 6.0}), robot.project(q, v), strict=True):
+        np.testing.assert_array_equal(by_name, by_array)

@@ -152,7 +152,7 @@ def test_rows_of_a_denavit_hartenberg_table_may_state_joints_and_links() -> None
 def test_invalid_denavit_hartenberg_tables_are_refused() -> None:
     bad: dict[str, Any] = {
         "'alfa' is not a column: did you mean 'alpha'?": {"alfa": 1.0},
-        "'type' is not a column: there are a, alpha, d, theta, prismatic, joint, ": {"type": "prismatic"},
+        "'type' is not a column: \"prismatic\": True is a joint that slides along z": {"type": "prismatic"},
         "expected a dict such as": (0.1, 0.2, 0.3, 0.4),
         "columns are named, since their order": [0.1, 0.2, 0.3, 0.4],
         "d: expected a number [m], got 'x'": {"d": "x"},

@@ -85,7 +85,7 @@ def test_option_commit_of_load_description_applies_to_one_call(descriptions: Pat
 def test_unknown_descriptions_and_formats_are_refused() -> None:
     with pytest.raises(UnknownNameError, match="no description named 'arm_descripton'; did you mean 'arm_description'"):
         lw.load_description("arm_descripton")
-    with pytest.raises(UnknownNameError, match="there are 'arm_description', 'arm_mj_description'"):
+    with pytest.raises(UnknownNameError, match="did you mean 'arm_description' or 'arm_mj_description'"):
         lw.load_description("arm")
     with pytest.raises(UnknownNameError, match="no format named 'usd'; there are 'mjcf', 'urdf'"):
         lw.load_description("arm_description", format="usd")

@@ -32,6 +32,7 @@ __all__ = ["foreign_hint", "option_hint", "unknown_name_error", "unknown_option_
 
 _UNEXPECTED = re.compile(r"(?P<function>.+)\(\) got an unexpected keyword argument '(?P<option>\w+)'")
 _FOREIGN = by_foreign_name(OPTIONS)
+_OF_DEGREES = ("degrees", "deg", "in_degrees", "use_degrees")  # options of functions of angles elsewhere
 
 
 def option_hint(caller: str, name: str, known: Iterable[str]) -> str:
@@ -153,9 +154,8 @@ def _public_function(error: Exception, name: str) -> types.FunctionType | None:
 
 def _no_option(caller: str, name: str, known: list[str]) -> TypeError:
     options = [key for key in dict.fromkeys(known) if key not in ("self", "cls")]
-    if not options:
-        return TypeError(f"{caller}: no option named {name!r}; it has no further options")
-    return TypeError(f"{caller}: no option named {name!r}; {option_hint(caller, name, options)}")
+    remedy = option_hint(caller, name, options) if options else _advice(caller, name, []) or "it has no further options"
+    return TypeError(f"{caller}: no option named {name!r}; {remedy}")
 
 
 def _advice(caller: str, name: str, known: list[str]) -> str:
@@ -164,7 +164,7 @@ def _advice(caller: str, name: str, known: list[str]) -> str:
     keys = [key for key in _FOREIGN.get(name, ()) if own_name(key) in known]
     if keys:
         return f"use {' or '.join(dict.fromkeys(map(own_name, keys))) if len(keys) > 1 else keys[0]}"
-    return remedy
+    return remedy or ("angles are in rad: numpy.radians(90)" if name in _OF_DEGREES else "")
 
 
 def _similar(name: str, known: list[str]) -> str:

@@ -25,6 +25,7 @@ from linkwork.spatial.arguments import LARGEST
 
 __all__ = ["DEFAULT_GRAVITY", "FLOATING_BASE", "build_tree", "raise_errors_of_file", "read_gravity"]
 
+_OF_GROUND = ("ground", "frame", "base", "fixed", "earth", "floor", "fixed_link", "")  # other words for the world
 _ABOUT_NAMES = ("DUPLICATE_NAME", "MIMIC_UNKNOWN", "SELF_JOINT", "TWO_PARENTS", "UNKNOWN_LINK")  # codes of errors
 DEFAULT_GRAVITY = Vec3(0.0, 0.0, -9.81)  # [m/s²]
 FLOATING_BASE = "floating_base"  # name of the joint that carries the root link of a floating robot
@@ -349,7 +350,10 @@ def _check_ends(findings: Findings, description: Description) -> None:
         for end, link in (("parent", joint.parent), ("child", joint.child)):
             if link not in known:
                 message = f"joint {quoted(joint.name)}: its {end} link {quoted(link)} does not exist"
-                findings.error(Issue("UNKNOWN_LINK", message, joint.where, nearest(link, known)))
+                close = nearest(link, known)
+                if link.lower() in _OF_GROUND and not close.startswith("did"):
+                    close += '; parent="world" is the ground'
+                findings.error(Issue("UNKNOWN_LINK", message, joint.where, close))
         if joint.parent == joint.child and joint.parent in known:
             message = f"joint {quoted(joint.name)} connects link {quoted(joint.parent)} to itself"
             findings.error(Issue("SELF_JOINT", message, joint.where))

@@ -10,6 +10,7 @@ from numpy.typing import ArrayLike
 
 from linkwork._util.file_access import replaced
 from linkwork._util.named_tuples import Named
+from linkwork._util.validation import shown
 from linkwork.constraints import Constraint
 from linkwork.force_elements import ForceElement
 from linkwork.joints import JointType
@@ -81,8 +82,13 @@ class ConstraintMethods(RobotBase):
         Raises UnknownNameError for an unknown frame, TypeError for an invalid joint type, ValueError for a name that
         exists already, frames of the same rigid body and invalid joint parameters.
         """
+        for argument, value in (("frame", frame), ("other", other)):
+            if isinstance(value, (tuple, list, np.ndarray)):
+                remedy = "robot.with_frame(name, link, (x, y, z)) adds one to a link"
+                raise TypeError(f"with_loop: {argument}: expected a frame's name, got {shown(value)}; {remedy}")
         if not isinstance(joint, JointType):
-            raise TypeError(f"with_loop: joint: expected a joint type of linkwork.joints, got {joint!r}")
+            expected = 'expected a joint type of linkwork.joints, such as linkwork.joints.Revolute("z")'
+            raise TypeError(f"with_loop: joint: {expected}, got {joint!r}")
         bounds = {"lower": lower, "upper": upper, "velocity": velocity, "effort": effort}
         passive = {"damping": damping, "friction": friction, "static_friction": static_friction}
         passive |= {"friction_velocity": friction_velocity, "stiffness": stiffness, "rest": rest}

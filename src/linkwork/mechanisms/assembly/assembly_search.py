@@ -13,7 +13,7 @@ import numpy as np
 from linkwork._util.status import WORDS, status_of
 from linkwork._util.validation import integer, number
 from linkwork.errors import AssemblyError, Status
-from linkwork.kernels.robot_arguments import read_configuration
+from linkwork.kernels.robot_arguments import read_configuration, stacked_by_joint
 from linkwork.kinematics.algorithms.coordinates import characteristic_length, unit_steps
 from linkwork.kinematics.algorithms.low_discrepancy import kronecker_rates
 from linkwork.mechanisms.algorithms.constraint_rows import error_scales
@@ -270,6 +270,7 @@ def project(robot: Any, q: Any, v: Any, weights: str, tolerance: float, time: An
             )
     if v is None:
         return result.q
+    v = stacked_by_joint(robot, "project", "v", v, "v")
     velocity = robot.project_velocity(result.q, v, metric=weights, **_timed(time))
     if check and velocity.dtype != object:
         _refuse_contradictions(robot, result.q, np.asarray(v), velocity, time)

@@ -199,6 +199,14 @@ _DH_UNITS = {"a": "m", "alpha": "rad", "d": "m", "theta": "rad"}
 _OF_JOINT = ("lower", "upper", "velocity", "effort", "damping", "friction", *DRIVE)
 _OF_LINK = ("mass", "com", "inertia")
 _COLUMNS = (*_DH_UNITS, "prismatic", "joint", *_OF_JOINT, "link", *_OF_LINK)
+_OTHER_COLUMNS = {  # names of other books and libraries
+    "offset": "the offset of an angle is theta, and that of a prismatic joint is d",
+    "r": "the length along x is a",
+    "length": "the length along x is a, and that along z is d",
+    **dict.fromkeys(("type", "sigma", "joint_type", "jointtype"), '"prismatic": True is a joint that slides along z'),
+    **dict.fromkeys(("q", "q_offset"), "theta is the value of an angle at q = 0, and d that of a length"),
+    "twist": "the angle about x is alpha",
+}
 _Z = Vec3(0.0, 0.0, 1.0)
 
 
@@ -244,6 +252,7 @@ def _joint_and_link(row: Any, k: int, convention: str, before: str, X_before: Po
         if key not in _COLUMNS:
             close = nearest(str(key), _COLUMNS)
             hint = close if close.startswith("did") else f"there are {', '.join(_COLUMNS)}"
+            hint = _OTHER_COLUMNS.get(key, hint) if isinstance(key, str) else hint
             raise ValueError(f"{quoted(str(key))} is not a column: {hint}")
     prismatic = row.get("prismatic", False)
     if not isinstance(prismatic, bool):

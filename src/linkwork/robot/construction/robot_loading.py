@@ -174,8 +174,9 @@ def _read_robot(robot: str | os.PathLike[str], options: Options, format: str | F
             options = replace(options, loops=robots.loops(robot))
     elif isinstance(robot, (str, os.PathLike)):
         path = os.path.expanduser(robot)
-        if isinstance(robot, str) and robot.isidentifier() and not os.path.exists(robot):
-            choices, files = nearest(robot, robots.names()), similar_files("", robot)
+        if isinstance(robot, str) and _is_plain_name(robot) and not os.path.exists(robot):
+            choices = _OTHER_ROBOTS.get(robot.lower().replace("-", "_").replace(" ", "_"))
+            choices, files = choices or nearest(robot, robots.names()), similar_files("", robot)
             if files:
                 choices = f"did you mean the file {' or '.join(map(repr, files))}? {choices}"
             remedy = f'{choices}; load_description("panda_description") loads robots of the package robot_descriptions'
@@ -191,6 +192,21 @@ def _read_robot(robot: str | os.PathLike[str], options: Options, format: str | F
     assert chosen is not None
     tree = options.tree(chosen.read(path, strict=options.strict, **_options_of(chosen, options)))
     return _with_missing_meshes(tree, options.package_dirs)
+
+
+_LINKAGES = 'docs/mechanisms.md, section "Four-bar from lengths", builds a linkage from lengths'
+_OTHER_ROBOTS = {  # remedies for names of mechanisms that users may expect
+    **dict.fromkeys(("theo_jansen", "strandbeest", "jansen"), "use 'jansen_leg'"),
+    **dict.fromkeys(("four_bar", "4bar", "four_bar_linkage", "fourbar_linkage"), f"use 'fourbar'; {_LINKAGES}"),
+    **dict.fromkeys(("slider_crank", "crank_slider", "five_bar", "six_bar", "peaucellier"), _LINKAGES),
+    **dict.fromkeys(("cam", "cam_follower"), "linkwork.constraints.CurveCoupling is a cam: docs/constraints.md"),
+    **dict.fromkeys(("stewart_platform", "hexapod_platform"), "use 'stewart'"),
+}
+
+
+def _is_plain_name(name: str) -> bool:
+    """Return True for a word, perhaps with hyphens and blanks: no path and no file with a suffix."""
+    return bool(name) and name.replace("-", "_").replace(" ", "_").isidentifier()
 
 
 def _untrusted(path: str | os.PathLike[str], options: Options, chosen: Format | None) -> Tree:
