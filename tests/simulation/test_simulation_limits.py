@@ -202,6 +202,7 @@ def test_messages_name_energies_events_and_saturated_joints() -> None:
 
     assert "changes by 20 % of the largest kinetic energy" in drift(0.4, 0.08)
     assert drift(0.0, 0.08) == drift(0.4, 0.0) == ""
+    assert drift_message("semi_implicit_euler", dict.fromkeys(("kinetic", "sum"), np.array([0.0, 3e-75]))) == ""
     assert drift_message("", {"kinetic": np.array([0.4, 0.4]), "sum": np.array([1.0, 2.0])}) == ""
     codes, watched = np.array([ENDED, GUARD, GUARD + 1.0, STATE, ENDED]), ("low", "high")
     said = [sentence_of((k,), codes, 0.25, {(0,): "contact"}, watched) for k in range(5)]

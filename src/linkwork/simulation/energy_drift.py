@@ -9,6 +9,7 @@ import numpy as np
 __all__ = ["drift_message", "resists"]
 
 _ROUNDING = 1e-9  # change of the energy of a robot at rest, relative to its energy
+_AT_REST = 1e-24  # [J] kinetic energy of rounding errors: 1 kg at 1e-12 m/s
 _DRIFT = 0.01  # change of the energy that is stated, relative to the largest kinetic energy
 
 
@@ -26,7 +27,7 @@ def drift_message(method: str, energies: dict[str, np.ndarray]) -> str:
     """
     kinetic, total = (np.asarray(energies[key], dtype=float) for key in ("kinetic", "sum"))
     scale = float(np.nan_to_num(kinetic).max(initial=0.0))
-    if not method or scale <= 0.0:
+    if not method or scale <= _AT_REST:
         return ""
     change = float(np.nan_to_num(np.abs(total - total[0])).max())
     if change <= max(_DRIFT * scale, _ROUNDING * float(np.nan_to_num(np.abs(total)).max())):
