@@ -166,6 +166,19 @@ def test_invalid_contacts_of_trajectory_problems_are_refused():
 def test_contacts_add_their_terms_and_variables_to_a_trajectory_problem():
     """Terms follow the options; a point gets a frame, and forces are zero outside of their steps."""
     arm = lw.load("arm7").with_point("knob", "hand", (0.0, 0.0, 0.1))
+    hop = lw.TrajectoryProblem(arm, num_steps=6, phases={"push": (0, 2), "land": (4, 6)})
+    hop = hop.add_contact("hand", ["push", "land"])
+    assert {term.name: term.steps for term in hop.terms} == {
+        "hand: friction": (0, 1, 4, 5),
+        "hand: stays": (0, 1, 4, 5),
+        "hand: no force": (2, 3),
+        "hand: force": (0, 1, 4, 5),
+    }
+    assert hop.variables["hand"].steps == (0, 1, 4, 5) and hop.variables["hand"].phases == ("push", "land")
+    with pytest.raises(TypeError, match=r"expected steps, a slice or names of phases, got \['push', 3\]"):
+        hop.add("velocity", "least_squares", steps=["push", 3])
+    with pytest.raises(ValueError, match=r"unknown phase 'lend'.*'land'"):
+        hop.add("velocity", "least_squares", steps=["push", "lend"])
     problem = lw.TrajectoryProblem(arm, num_steps=4, phases={"held": (1, 3)})
     problem = problem.add_contact("knob", "held", friction=None, height=0.2, normal=(0, 0, 2)).add_contact(
         "hand", stays=False, effort=0.0

@@ -212,12 +212,13 @@ def test_cost_is_reported_unbounded_if_it_keeps_falling_along_feasible_paths_of_
 def phase_problem(**options):
     def term(name, phase, **more):
         facts = {"has_target_per_step": False, "is_outside_phase": False, **more}
-        return SimpleNamespace(name=name, phase=phase, **facts)
+        return SimpleNamespace(name=name, phases=tuple((phase or "").split()), **facts)
 
     terms = [term("reach", None), term("stand", "stance"), term("swing", "stance", is_outside_phase=True)]
     terms += [term("track", "late", has_target_per_step=True)]
-    force = SimpleNamespace(phase="stance")
-    fields = {"phases": ("stance", "late", "idle"), "num_steps": 4, "terms": terms, "variables": {"foot": force}}
+    force = SimpleNamespace(phases=("stance",))
+    spans = {"stance": range(2), "late": range(1, 2), "idle": range(3, 4)}
+    fields = {"phases": spans, "num_steps": 4, "terms": terms, "variables": {"foot": force}}
     return SimpleNamespace(**{**fields, **options})
 
 
@@ -239,6 +240,17 @@ def test_moved_phases_change_the_weights_of_their_terms_and_contacts(monkeypatch
         inside = np.array(mask, dtype=float)
         assert (result.weights == np.stack([np.ones(4), inside, 1.0 - inside, np.ones(4)], axis=1)).all()
         assert (result.active == np.stack([inside, np.full(4, 0.5)], axis=1)).all()
+    several = phase_problem(
+        terms=[
+            SimpleNamespace(name="both", phases=("stance", "idle"), is_outside_phase=k, has_target_per_step=False)
+            for k in (False, True)
+        ],
+        variables={"foot": SimpleNamespace(phases=("stance", "idle"))},
+    )
+    weights, kept = np.ones((4, 2)), weights
+    result = rescheduled("solve", several, contacts, {"stance": (1, 3)}, ())  # "idle" keeps its step 3
+    assert result.weights.T.tolist() == [[0, 1, 1, 1], [1, 0, 0, 0]] and result.active[:, 0].tolist() == [0, 1, 1, 1]
+    weights = kept
     batch = np.array([[True, False, True, False], [False, True, True, True]])
     result = rescheduled("solve", problem, None, {"stance": batch}, (2,))
     assert result.weights.shape == (2, 4, 4) and result.active.shape == (2, 4, 0)

@@ -23,7 +23,7 @@ __all__ = [
     "SOLVE",
     "OutsidePhase",
     "broadcast_axes",
-    "phase_of",
+    "phases_of",
     "read_callback",
     "read_count",
     "read_duration",
@@ -202,9 +202,9 @@ def read_phases(phases: Any, steps: int) -> dict[str, range]:
 
 @dataclass(frozen=True)
 class OutsidePhase:
-    """Argument ``steps`` that selects all steps outside a phase."""
+    """Argument ``steps`` that selects all steps outside of phases."""
 
-    phase: str
+    phases: tuple[str, ...]
 
 
 def read_schedule(caller: str, value: Any, steps: int, phases: Mapping[str, range]) -> tuple[tuple[int, ...], bool]:
@@ -215,19 +215,20 @@ def read_schedule(caller: str, value: Any, steps: int, phases: Mapping[str, rang
 
     def one(x: Any) -> int:
         if not is_integer(x):
-            raise TypeError(f"{caller}: steps: expected steps, a slice or the name of a phase, got {value!r}")
+            raise TypeError(f"{caller}: steps: expected steps, a slice or names of phases, got {value!r}")
         if not -steps <= x < steps:
             raise ValueError(f"{caller}: steps: expected steps from {-steps} to {steps - 1}, got {x}")
         return int(x) % steps
 
     if value is None:
         return tuple(range(steps)), False
-    if isinstance(value, OutsidePhase):
-        return tuple(t for t in range(steps) if t not in phases[value.phase]), False
-    if isinstance(value, str):
-        if value not in phases:
-            raise ValueError(f"{caller}: steps: unknown phase {value!r}; {nearest(value, tuple(phases))}")
-        return tuple(phases[value]), False
+    named, is_outside = phases_of(value)
+    for name in named:
+        if name not in phases:
+            raise ValueError(f"{caller}: steps: unknown phase {name!r}; {nearest(name, tuple(phases))}")
+    if named:
+        inside = {t for name in named for t in phases[name]}
+        return tuple(t for t in range(steps) if (t in inside) != is_outside), False
     if isinstance(value, slice):
         result = tuple(range(steps)[value])
     elif isinstance(value, (range, Sequence, np.ndarray)):
@@ -239,9 +240,14 @@ def read_schedule(caller: str, value: Any, steps: int, phases: Mapping[str, rang
     return result, False
 
 
-def phase_of(value: Any) -> tuple[str, bool]:
-    """Return the phase that an argument ``steps`` names (else ""), and True if it selects all other steps."""
-    return (value.phase, True) if isinstance(value, OutsidePhase) else (value if isinstance(value, str) else "", False)
+def phases_of(value: Any) -> tuple[tuple[str, ...], bool]:
+    """Return the phases that an argument ``steps`` names, and True if it selects the steps outside of them."""
+    if isinstance(value, OutsidePhase):
+        return value.phases, True
+    if isinstance(value, str):
+        return (value,), False
+    is_named = isinstance(value, (list, tuple)) and all(isinstance(x, str) for x in value)
+    return (tuple(value) if is_named else ()), False
 
 
 def read_duration(duration: Any, phases: Mapping[str, range], steps: int) -> dict[str, Any]:

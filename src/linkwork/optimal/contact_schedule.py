@@ -11,7 +11,7 @@ from linkwork._util.validation import floats, number
 from linkwork.errors import UnknownNameError
 from linkwork.model.body import WORLD
 from linkwork.optimal.algorithms.path_nlp import force_units, length_unit
-from linkwork.optimal.arguments import OutsidePhase
+from linkwork.optimal.arguments import OutsidePhase, phases_of
 from linkwork.optimal.features import (
     ConstraintForce,
     ContactForce,
@@ -102,8 +102,8 @@ def with_contact(
         problem = problem.add(ContactHeight(contact, normal=n, height=up), "equality", steps=steps)
     with_force = problem.variables[label].steps
     without_force: Any = [t for t in range(problem.num_steps) if t not in with_force]
-    if isinstance(steps, str):  # also without such steps now: a call may move the phase
-        without_force = OutsidePhase(steps)
+    if phases := phases_of(steps)[0]:  # also without such steps now: a call may move the phases
+        without_force = OutsidePhase(phases)
     if without_force:
         no_force = ContactForce(contact)
         problem = problem.add(no_force, "equality", steps=without_force, scale=1.0 / units, name=f"{label}: no force")

@@ -18,7 +18,7 @@ from linkwork.ik.tasks.task import Task
 from linkwork.kernels.robot_arguments import by_joint, read_limits
 from linkwork.model.limited_coordinates import limited_coordinates
 from linkwork.model.tree import Tree
-from linkwork.optimal.arguments import phase_of, read_count, read_kind, read_rows, read_scale, read_schedule
+from linkwork.optimal.arguments import phases_of, read_count, read_kind, read_rows, read_scale, read_schedule
 from linkwork.optimal.features import (
     BY_NAME,
     AccelerationLimits,
@@ -88,8 +88,8 @@ class ProblemTerm:
     bounds by component that replace the bounds of the kind, or None. ``target`` is the default target of `solve`, an
     array (*shape), a `PerStep` or None.
 
-    ``name`` is the name of the term.  ``phase`` is the name of the phase that defines the steps; if
-    ``is_outside_phase`` is True, the term applies to all steps outside this phase.
+    ``name`` is the name of the term.  ``phases`` are the names of the phases that define the steps; if
+    ``is_outside_phase`` is True, the term applies to all steps outside these phases.
     """
 
     name: str
@@ -101,8 +101,8 @@ class ProblemTerm:
     target: Any
     lower: Array | None
     upper: Array | None
-    phase: str = ""  # the phase that names the steps
-    is_outside_phase: bool = False  # the steps are all but those of the phase
+    phases: tuple[str, ...] = ()  # that name the steps
+    is_outside_phase: bool = False  # the steps are all but those of the phases
 
     @property
     def has_target_per_step(self) -> bool:
@@ -115,7 +115,7 @@ class DecisionVariable:
     """Decision variable of each step or of the whole path: name, bounds and initial guess, (size,) each.
 
     ``lower`` and ``upper`` are the bounds, and ``initial_guess`` the guess.  A variable of steps is free at ``steps``,
-    and equal to its initial guess at other steps.  ``phase`` is the name of the phase that defines the steps.
+    and equal to its initial guess at other steps.  ``phases`` are the names of the phases that define the steps.
     """
 
     name: str
@@ -124,7 +124,7 @@ class DecisionVariable:
     upper: Array
     initial_guess: Array
     steps: tuple[int, ...] = ()  # of variables of steps; at the others they are fixed at the initial guess
-    phase: str = ""  # the phase that names the steps
+    phases: tuple[str, ...] = ()  # that name the steps
 
 
 def resolve_feature(
@@ -178,7 +178,7 @@ def make_term(
     if target is not None and not isinstance(target, PerStep):
         target = _read_only(read_target(problem.robot.tree, caller, feature, target))
     scales = _read_only(_weighted_scales(caller, kind, feature, read_scale(caller, scale, feature)))
-    return ProblemTerm(label, feature, kind, indices, single, scales, target, low, high, *phase_of(steps))
+    return ProblemTerm(label, feature, kind, indices, single, scales, target, low, high, *phases_of(steps))
 
 
 def _minus_target(caller: str, feature: Feature, kind: str, target: Any, steps: int) -> OffsetFeature:
@@ -242,7 +242,7 @@ def make_variable(
         raise ValueError(f"{caller}: lower: expected at most upper, got {lower!r} > {upper!r}")
     guess = np.clip(read_rows(caller, "initial_guess", initial_guess, size, rows), low, high)
     return DecisionVariable(
-        name, size, _read_only(low), _read_only(high), _read_only(guess), indices, phase_of(steps)[0]
+        name, size, _read_only(low), _read_only(high), _read_only(guess), indices, phases_of(steps)[0]
     )
 
 

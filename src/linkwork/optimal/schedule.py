@@ -46,14 +46,15 @@ def rescheduled(
     weights = np.array(np.broadcast_to(prepared(problem, True).constants["weights"], (*axes, T, len(problem.terms))))
     used = set()
     for k, term in enumerate(problem.terms):
-        if term.phase in masks:
-            used.add(term.phase)
+        moved = [name for name in term.phases if name in masks]
+        used.update(moved)
+        if moved:
             if term.has_target_per_step:
                 raise ValueError(
-                    f"{caller}: phases: {term.phase!r}: {term.name!r} has a target per step (PerStep): expected a "
+                    f"{caller}: phases: {moved[0]!r}: {term.name!r} has a target per step (PerStep): expected a "
                     f"constant target, or steps=None"
                 )
-            mask = masks[term.phase]
+            mask = _union(term.phases, masks, known, T)
             weights[..., k] = ~mask if term.is_outside_phase else mask
     models = () if contacts is None else contacts.contact_models
     active = np.zeros((*axes, T, len(models)))
@@ -61,12 +62,20 @@ def rescheduled(
         active[...] = contacts.active(T)
     for k, model in enumerate(models):
         variable = problem.variables.get(model.force.name)
-        if variable is not None and variable.phase in masks:
-            active[..., k] = masks[variable.phase]
+        if variable is not None and not masks.keys().isdisjoint(variable.phases):
+            active[..., k] = _union(variable.phases, masks, known, T)
     for name in masks:
         if name not in used:
             raise ValueError(f"{caller}: phases: {name!r}: no term uses this phase: expected one that a steps= names")
     return Schedule(weights, active)
+
+
+def _union(names: tuple[str, ...], moved: Mapping[str, Array], phases: Mapping[str, range], T: int) -> Array:
+    """Return the steps of some phases as a mask, (T,) or (n, T); phases that are not moved keep their steps."""
+    mask: Array = np.zeros(T, dtype=bool)
+    for name in names:
+        mask = mask | (moved[name] if name in moved else np.isin(np.arange(T), phases[name]))
+    return mask
 
 
 def _mask(caller: str, value: Any, T: int, lead: tuple[int, ...]) -> Array:

@@ -110,7 +110,7 @@ class TrajectoryProblem(ProblemData, metaclass=WithForeignNames):
         - ``kind``: ``"cost"`` (the sum is minimised), ``"least_squares"`` (half the sum of squares is minimised),
           ``"equality"`` (values are 0) or ``"inequality"`` (values are at most 0).
         - ``steps``: the steps at which the term applies: an index (a negative index counts from the end), a sequence of
-          indices, a slice or the name of a phase; all steps by default.
+          indices, a slice, or the names of phases; all steps by default.
         - ``scale``: factor of the values, one number or a number for each component; in least squares it is multiplied
           by a task's weight.
         - ``target``: the target of a task or feature, an array or a `linkwork.optimal.PerStep`.  If the feature or

@@ -86,7 +86,7 @@ def test_derivatives_of_quadratic_programs_equal_finite_differences(n, m, how):
     program = random_program(rng, n, m, **how)
 
     def function(H, g, A, lower, upper, x_lower, x_upper):
-        return lw.quadratic_program(H, g, A, lower, upper, x_lower=x_lower, x_upper=x_upper)[:3]
+        return lw.quadratic_program(H, g, A, lower=lower, upper=upper, x_lower=x_lower, x_upper=x_upper)[:3]
 
     kernel = lw.compile(function, **{name: x.shape for name, x in program.items()})
     direction = {name: rng.standard_normal(x.shape) for name, x in program.items()}
@@ -263,8 +263,8 @@ def test_quadratic_programs_with_nan_or_nonconvex_costs_have_their_own_statuses(
 
 def test_quadratic_programs_without_variables_are_solved():
     assert lw.quadratic_program(np.zeros((0, 0)), np.zeros(0)).x.shape == (0,)
-    assert lw.quadratic_program(np.zeros((0, 0)), np.zeros(0), np.zeros((1, 0)), [1.0], [2.0]).status == 3.0
-    solution = lw.quadratic_program(np.eye(2), [1.0, 2.0], np.zeros((0, 2)), np.zeros(0), np.zeros(0))
+    assert lw.quadratic_program(np.zeros((0, 0)), np.zeros(0), np.zeros((1, 0)), lower=[1.0], upper=[2.0]).status == 3.0
+    solution = lw.quadratic_program(np.eye(2), [1.0, 2.0], np.zeros((0, 2)), lower=np.zeros(0), upper=np.zeros(0))
     assert solution.x.tolist() == [-1.0, -2.0] and solution.multipliers.shape == (0,)
 
 
