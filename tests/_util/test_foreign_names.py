@@ -287,6 +287,7 @@ def test_errors_of_calls_in_the_words_of_textbooks_and_designers_name_the_remedy
         (lambda: lw.Robot.from_dh("a", [{"offset": 1.0}], convention="standard"), "the offset of an angle is theta"),
         (lambda: robot.with_loop("pin", ("forearm", (0.1, 0, 0)), "world", joint), r"robot.with_frame\(name, link"),
         (lambda: robot.with_loop("pin", "forearm", "world", "z"), "linkwork.joints.Revolute"),
+        (lambda: robot.profile(q, [1, 1], velocity=1, acceleration=1, kind="cubic"), "is a cubic"),
         (lambda: lw.load("four-bar"), "use 'fourbar'"),
         (lambda: lw.load("strandbeest"), "use 'jansen_leg'"),
         (lambda: lw.load("slider_crank"), "builds a linkage from lengths"),

@@ -237,6 +237,9 @@ def test_invalid_coupling_curves_are_refused():
             "slopes: expected the same at both ends",
         ),
         (([0.0, 1.0], [0.0, 1.0], "geneva"), {}, ValueError, "Curve.geneva"),
+        (([0.0, 1.0], [0.0, 1.0], "modified_sine"), {}, ValueError, "Curve.sampled"),
+        (([0.0, 1.0], [0.0, 1.0], "dwell"), {}, ValueError, "two points of equal height are a dwell"),
+        (([0.0, 1.0], [0.0, 1.0], "poly345"), {}, ValueError, "use '345'"),
     ):
         with pytest.raises(error, match=message):
             Curve(*arguments, **options)

@@ -41,6 +41,14 @@ _LAWS = {  # coefficients of a rise by 1: c_0, c_1, ..., c_7, A, B
     "cycloidal": (0, 1, 0, 0, 0, 0, 0, 0, -0.5 / math.pi, 0),
     "harmonic": (0.5, 0, 0, 0, 0, 0, 0, 0, 0, -0.5),
 }
+_SAMPLED = "Curve.sampled(function, start, end) has the motion of a function, such as modified sine"
+_OTHER_LAWS = {  # remedies for laws that are no name of linkwork
+    **dict.fromkeys(("poly345", "345 polynomial", "polynomial 345", "poly5", "quintic"), "use '345'"),
+    **dict.fromkeys(("poly4567", "polynomial 4567", "poly7"), "use '4567'"),
+    **dict.fromkeys(("sine", "simple harmonic", "shm", "cosine"), "use 'harmonic'"),
+    **dict.fromkeys(("dwell", "rest", "constant"), "two points of equal height are a dwell with any law"),
+    **dict.fromkeys(("modified sine", "modified trapezoid", "trapezoid", "parabolic", "linear"), _SAMPLED),
+}
 _MOTIONS = ("spline", *_LAWS, "geneva")
 _SAME = 1e-9  # relative difference at which both ends of a period, and lengths of Geneva segments, are equal
 
@@ -106,7 +114,10 @@ class Curve(metaclass=WithForeignNames):
             raise ValueError(f"Curve: motion: expected one for each of {count - 1} segments, got {len(motions)}")
         for law in motions:
             if law not in _MOTIONS:
-                raise ValueError(f"Curve: motion: got {law!r}: {nearest(str(law), _MOTIONS)}")
+                remedy = _OTHER_LAWS.get(str(law).lower().replace("-", " ").replace("_", " ")) or nearest(
+                    str(law), _MOTIONS
+                )
+                raise ValueError(f"Curve: motion: got {law!r}: {remedy}")
         motion = motions[0] if len({*motions}) == 1 else motions
         object.__setattr__(self, "motion", motion)
         if "spline" in motions and motion != "spline":

@@ -129,7 +129,9 @@ def _possible(findings: Findings, where: Location, mass: float, about: Symmetric
         hint = _SIGNS if nearest is None else f"{_SIGNS}; {near if distance <= MAX_INERTIA_CHANGE else _WITHOUT}"
         findings.error(Issue("INERTIA_NOT_PSD", message, where, hint))
     else:
-        findings.warn(Issue("INERTIA_TRIANGLE", message, where))
+        is_planar = max(map(abs, sorted(moments)[:2])) <= 1e-12 * max(moments)
+        hint = "if one moment matters, as in planar motion, give all three moments its value" if is_planar else None
+        findings.warn(Issue("INERTIA_TRIANGLE", message, where, hint))
     return about
 
 

@@ -67,7 +67,8 @@ def kind_of(name: str) -> ProfileKind:
     try:
         return KINDS[name]
     except (KeyError, TypeError):
-        raise UnknownNameError("kind of profile", name, KINDS) from None
+        remedy = "robot.spline(times, points, boundary='clamped') is a cubic" if name == "cubic" else ""
+        raise UnknownNameError("kind of profile", name, KINDS, remedy) from None
 
 
 STATES = ("q0", "q1", "v0", "v1", "a0", "a1")
