@@ -137,7 +137,7 @@ def test_argument_errors_name_the_checked_function_and_its_argument() -> None:
     for arguments, expected in (
         ({"flag": 1}, "_measured: flag: expected True or False, got 1"),
         ({"kind": "c"}, "_measured: kind: its own words"),
-        ({"names": [3]}, r"_measured: names: expected a sequence \(a string\), got \[3\]"),
+        ({"names": [3]}, r"_measured: names: expected a sequence of strings, such as \['a', 'b'\], got \[3\]"),
         ({"tolerance": -1.0}, "_measured: tolerance: expected a finite number >= 0, got -1"),
         ({"tolerance": math.nan}, "_measured: tolerance: expected a finite number >= 0, got nan"),
         ({"count": 2**40}, "_measured: count: expected an integer up to 2147483647"),

@@ -152,7 +152,7 @@ def test_lqr_controller_returns_an_arm_to_the_reference_state() -> None:
     assert np.abs(arm.difference(q, at)).max() < 1e-4 and np.abs(rate).max() < 1e-4
 
 
-def test_numbers_and_diagonals_are_weights_of_regulators() -> None:
+def test_regulators_accept_single_and_diagonal_weights() -> None:
     A, B = np.array([[0.0, 1.0], [3.0, -0.2]]), np.array([[0.0], [2.0]])
     for f, how in ((lqr, {}), (lqr, {"discrete": True}), (finite_horizon_lqr, {"num_steps": 4})):
         expected = f(A, B, np.diag([10.0, 1.0]), [[0.1]], **how)

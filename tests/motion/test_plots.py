@@ -204,7 +204,7 @@ def test_vector_graphics_embed_the_shaded_triangles_as_a_picture(arm, tmp_path):
 
 
 def test_plain_axes_for_a_picture_in_space_are_refused_with_a_remedy(arm):
-    axes = matplotlib.figure.Figure().subplots()
+    axes = pytest.importorskip("matplotlib.figure").Figure().subplots()
     motion = arm.spline([0.0, 1.0], [[0.0, 0.0], [1.0, 0.55]])
     for plot in (motion.plot_path, lambda axes: arm.plot([0.0, 0.0], axes=axes)):
         with pytest.raises(

@@ -183,7 +183,7 @@ def test_usual_names_of_models_and_tracked_paths_have_remedies() -> None:
     assert "Robot.manipulability(result.q, frame)" in message(lambda: tracked.min_singular_value)
     assert "TrackedPath.timed()" in message(lambda: tracked.duration)
     spline = pendulum.spline([0.0, 1.0], [[0.0, 0.0], [1.0, 1.0]])
-    assert "times= are the times of the rows" in message(lambda: spline.to_csv("x.csv", rate=125))
+    assert "has rows at a rate" in message(lambda: spline.to_csv("x.csv", rate=125))
     known = "did you mean 'q:elbow' or 'v:elbow'? expected q, v, a, q:<joint>"
     assert known in message(lambda: lw.control.linear_model(pendulum, [0.0, 0.0], outputs="elbow"))
     known = "did you mean 'position:tip' or 'pose:tip'? expected"

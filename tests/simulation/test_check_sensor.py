@@ -245,7 +245,7 @@ def test_number_of_readings_equals_the_size_of_the_sensor() -> None:
 
     def trial(size: Any = 2, noise: int = 2, count: int = 2, contacts: Any = None) -> Any:
         sensor = SimpleNamespace(
-            checked=lambda *_: None, each=lambda name, _: [0.0] * (noise if name == "noise" else 2)
+            _check_fit=lambda *_: None, each=lambda name, _: [0.0] * (noise if name == "noise" else 2)
         )
         return SimpleNamespace(size=size, sensor=sensor, robot=None, contacts=contacts, read=lambda _: [0.0] * count)
 

@@ -471,7 +471,7 @@ def test_initial_overlaps_of_simulations_use_placements_from_parameters():
     high, low = ([0.0, 0.0, 0.0, 0.0, 0.0, z] for z in (0.2, -0.25))
     options = {"contacts": ground, "parameters": {"placement:post": [high, low]}}
     for q, depth in (([0.3], 50), ([0.0], 350)):
-        with pytest.warns(SimulationWarning, match=f"'ball' and the ground by {depth} mm$"):
+        with pytest.warns(SimulationWarning, match=f"'ball' and the ground by {depth} mm"):
             robot.simulate(q, duration=0.001, **options)
     simulator = lw.Simulator(robot, batch=2, **options)
     with warnings.catch_warnings():

@@ -179,7 +179,7 @@ def test_noise_of_sensors_has_its_mean_and_deviation() -> None:
 
 def test_sizes_of_sensors_are_integers_from_zero() -> None:
     def sized(size: Any, count: int = 0) -> Any:
-        sensor = SimpleNamespace(checked=lambda robot, has_contacts: None, each=lambda name, size: [0.0] * size)
+        sensor = SimpleNamespace(_check_fit=lambda robot, contacts: None, each=lambda name, size: [0.0] * size)
         return SimpleNamespace(size=size, sensor=sensor, robot=None, contacts=None, read=lambda k: [0.0] * count)
 
     assert sensor_contract._size(sized(0)) == [] and sensor_contract._size(sized(2, 2)) == []

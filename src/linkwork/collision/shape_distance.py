@@ -101,8 +101,14 @@ def posed_on_symbols(caller: str, evaluate: PoseFunction, X_a: Any, X_b: Any, *m
 
 
 def _real_poses(caller: str, name: str, X: Any) -> np.ndarray:
-    """Return poses (..., 4, 4) in double precision, from an array of any real type, or from positions (..., 3)."""
+    """Return poses (..., 4, 4) in double precision, from an array of any real type, or from positions (..., 3).
+
+    Raises ValueError for other shapes, and for (..., 3, 3), which may be rotation matrices.
+    """
     result = real_array(f"{caller}: {name}: expected poses (..., 4, 4)", X).astype(float, copy=False)
+    if result.shape[-2:] == (3, 3):
+        expected = f"{caller}: {name}: expected poses (..., 4, 4) or positions (..., 3)"
+        raise ValueError(f"{expected}, got shape {result.shape}, which may be rotations: use linkwork.pose")
     if result.shape[-1:] == (3,):
         poses = np.tile(np.eye(4), (*result.shape[:-1], 1, 1))
         poses[..., :3, 3] = result

@@ -22,6 +22,7 @@ from linkwork.expr.linalg.sparse_dot import dot, transposed
 from linkwork.expr.scalar.functions import lt, sqrt, where
 from linkwork.kernels.compiler_api import Kernel, compile
 from linkwork.kernels.kernel_cache import LazyCache
+from linkwork.kinematics.algorithms.coordinates import characteristic_length
 from linkwork.simulation.algorithms.compliant_forces import compliant_force
 from linkwork.simulation.contacts.collision_shape_contacts import ContactPair, ContactScene
 from linkwork.simulation.contacts.contact_candidates import ContactCandidate, velocity_rows
@@ -54,7 +55,7 @@ _TOUCHING = LazyCache[tuple[str, ...]](64)
 _GAPS = LazyCache[Kernel](16)
 _PLACING = ("placement", "frame")  # kinds of parameters that change gaps
 _HEAVY = 10.0  # initial force of soft contacts, relative to the weight, above which a warning is issued
-_SUNK = 0.01  # [m] depth from which a fixed base is probably a mistake
+_SUNK = 0.05  # depth from which a fixed base is probably a mistake, in characteristic lengths
 
 
 def over_environments(x: Any, size: tuple[int, ...], leading: tuple[int, ...]) -> np.ndarray:
@@ -218,7 +219,8 @@ class ContactSet:
             texts = "; ".join(text for text, _ in result[:4])
             message = f"simulate: bodies that overlap at the start are pushed apart: {texts}{more}"
             deepest = max(depth for _, depth in result)
-            if deepest > _SUNK and not any(body.joint.is_floating for body in robot.tree.bodies):
+            sunk = deepest > _SUNK * float(characteristic_length(robot.tree))
+            if sunk and not any(body.joint.is_floating for body in robot.tree.bodies):
                 message += "; the robot has no floating base: load it with floating_base=True if its base moves freely"
             warnings.warn(message, SimulationWarning, stacklevel=levels_up())
 
