@@ -35,9 +35,10 @@ class Lowered(Protocol):
     """The code of one program for one backend and one floating-point type, before its compilation."""
 
     def texts(self, parts: Iterable[str]) -> list[str]:
-        """Return the code of the parts, one text for each module, as input of `Backend.emit`.
+        """Return the code of the parts as texts in the backend's language (LLVM IR for the CPU), one text for each
+        module.
 
-        A part has at least one module.
+        The texts are the input of `Backend.emit`.  A part has at least one module.
         """
 
     def quick_texts(self, parts: Iterable[str]) -> list[Module]:
@@ -89,7 +90,8 @@ class Backend(ABC, Generic[Loaded]):
     @property
     @abstractmethod
     def entries(self) -> tuple[str, ...]:
-        """Names of the functions of the code that are called from outside; every program has them."""
+        """Names of the functions of a program's compiled code that other code may call; every program has all of
+        them."""
 
     # -- from a program to code
 
@@ -160,11 +162,12 @@ class Backend(ABC, Generic[Loaded]):
         return len(code)
 
     def listing(self, texts: Sequence[str]) -> str:
-        """Return the machine's instructions as readable text."""
+        """Return compiled code as readable text, such as assembly, from the ``texts`` of its modules."""
         return "\n".join(texts)
 
     def segments(self, program: Program) -> int:
-        """Return the number of functions that a program's operations are split into."""
+        """Return the number of functions in which a program's straight-line operations are compiled: 1 without a
+        split."""
         return 1
 
     # -- code in this process
@@ -190,7 +193,7 @@ class Backend(ABC, Generic[Loaded]):
 
     @abstractmethod
     def call(self, code: Loaded, program: Program, inputs: Sequence[np.ndarray], outputs: Sequence[np.ndarray]) -> None:
-        """Call a loaded `batch_entry` on a batch and write the results to ``outputs``.
+        """Call a loaded function (entry ``batch_entry``) on a batch of samples and write the results to ``outputs``.
 
         Arrays are contiguous, of the code's floating-point type and of shape (samples, *port shape).
         """
@@ -202,10 +205,10 @@ class Backend(ABC, Generic[Loaded]):
         return tuple(dict.fromkeys(part for entry in self.entries for part in self.parts(entry, real)))
 
     def function(self, program: Program, real: FloatType = DOUBLE) -> Callable[[Sequence[Any]], list[np.ndarray]]:
-        """Compile a traced program, without the cache, to a function of a batch.
+        """Compile a traced program, without the cache, and return a function that evaluates it on a batch of samples.
 
-        The function takes an array (samples, *port shape) for each input and returns such arrays for the outputs; a
-        program without inputs gives one sample. Raises ValueError for a program that the backend refuses.
+        The function takes an array (samples, *port shape) for each input and returns such an array for each output.
+        For a program without inputs, samples is 1.  Raises ValueError for a program that the backend refuses.
         """
         reason = self.refuse(program)
         if reason is not None:
@@ -236,10 +239,14 @@ def symbol_prefix(name: str) -> str:
 
 
 def table_entry(columns: int) -> str:
-    """Return the name of the entry that evaluates tables of this many columns, on backends that have such entries."""
+    """Return the name of the compiled function that evaluates lookup tables (piecewise functions) with ``columns``
+    columns.
+
+    Not every backend has such functions.
+    """
     return f"{_TABLE_ENTRY}{columns}"
 
 
 def table_columns(entry: str) -> int:
-    """Return the number of columns of a table's entry from its name."""
+    """Return the number of columns from a name that `table_entry` returned."""
     return int(entry.removeprefix(_TABLE_ENTRY))

@@ -39,7 +39,7 @@ class Packed(NamedTuple):
 
 
 class FunctionOrigin(Protocol):
-    """Robot or joint with a function request, from which a kernel can be rebuilt."""
+    """The robot or joint, and the request for one of its functions, from which a kernel can be rebuilt."""
 
     def packed(self) -> bytes | None:
         """Return the origin as bytes; None if another process could not rebuild the kernel from them."""
@@ -115,7 +115,7 @@ class Source:
 
     @property
     def is_traced(self) -> bool:
-        """True if the program was traced already."""
+        """True if `traced` already has the program, so that its next use runs no trace."""
         return self._traced is not None
 
     @property
@@ -145,9 +145,9 @@ class Source:
         return without_collections(optimize)(program, **options)
 
     def layout(self, real: FloatType, *, quick: bool = False) -> Lowered:
-        """Return the layout of the program's code for a floating-point type.
+        """Return the optimized program as code for a floating-point type: the result of `Backend.lower`.
 
-        With ``quick``, the order of instructions is found in little time, and is not the best.
+        With ``quick``, the order of instructions is computed in little time, and the code is slower.
         """
         with self._lock:
             if (real, quick) not in self._layouts:
@@ -166,9 +166,10 @@ class Source:
         return without_collections(self.layout(real).texts)(parts)
 
     def quick_texts(self, parts: Iterable[str], real: FloatType = DOUBLE, *, scheduled: bool = False) -> list[Module]:
-        """Return modules of the same code that take less time to compile: texts, and functions that return objects.
+        """Return modules that `Backend.quick` compiles in less time than `texts`: LLVM IR, or functions that return
+        objects.
 
-        Unless ``scheduled``, the order of instructions is found in little time, and is not the best.
+        Unless ``scheduled``, the order of instructions is computed in little time, and the code is slower.
         """
         return without_collections(self.layout(real, quick=not scheduled).quick_texts)(parts)
 
@@ -200,13 +201,15 @@ class Source:
             self._state = before
 
     def is_unchanged(self) -> bool:
-        """Return True if linkwork is unchanged since `one_look` began; its names of cached code are then valid."""
+        """Return True if linkwork's files are unchanged since `one_look` began, so that the names from `keys` are still
+        valid.
+        """
         return self._state is None or self._state == own_state()
 
     def keys(self, parts: Iterable[str], real: FloatType, backend: Backend[Any] | None = None) -> dict[str, str]:
-        """Return the names of parts in the cache; {} if the parts must not be stored.
+        """Return the cache name of each part of the code, by part; {} if the code must not be stored.
 
-        ``backend`` compiles the code; the default is the backend of the source.
+        ``backend`` is the backend that compiles the code, by default `Source.backend`.
         """
         if not self._cached:
             return {}

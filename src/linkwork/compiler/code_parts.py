@@ -41,7 +41,7 @@ _LONG = 5000  # instructions from which on the source of the best code is writte
 
 @dataclass(frozen=True, slots=True)
 class CompiledPart:
-    """A compiled part of a kernel's code."""
+    """The object code of one separately compiled part of a kernel, and how it was obtained."""
 
     objects: tuple[bytes, ...]
     cached: bool  # True if it was loaded from the cache on disk
@@ -53,9 +53,10 @@ class CompiledPart:
 
 @dataclass(frozen=True, slots=True)
 class ImprovablePart:
-    """The place in the cache for the best code of a part: the entry's name, and facts about the code for listings.
+    """Where the optimized code of a part is to be stored: the cache, the entry's name, and facts about the code.
 
-    ``quick_name`` is the entry of the quick code.  ``cache`` is None if the code is not stored.
+    ``quick_name`` names the entry of the quickly compiled code that the optimized code replaces.  ``cache`` is None if
+    the code is not stored.
     """
 
     cache: Cache | None
@@ -137,7 +138,7 @@ def best_modules(
 
 
 def is_cached(source: Source, parts: Sequence[str], real: FloatType) -> bool:
-    """Return True if the cache has all of the parts, of the best code or of quick code."""
+    """Return True if the disk cache has all parts of a kernel's code, either all as optimized or all as quick code."""
     cache = shared()
     if cache is None:
         return False
@@ -148,7 +149,8 @@ def is_cached(source: Source, parts: Sequence[str], real: FloatType) -> bool:
 
 
 def improvable(part: str, source: Source, real: FloatType) -> ImprovablePart:
-    """Return the place for the best code of a part: cache, names of entries, and facts about the code."""
+    """Return where the optimized code of a part is to be stored: the cache, names of entries, and facts about the
+    code."""
     cache, quick = shared(), source.backend.quick
     keys = source.keys([part], real)
     if cache is None or quick is None or not keys:
@@ -191,13 +193,13 @@ class SharedWork:
             self._lock.wait()
 
     def release(self) -> None:
-        """End the claim, if there is one."""
+        """End this process's claim to compile the parts, if it has made one."""
         if self._lock is not None:
             self._lock.release()
             self._lock = None
 
     def done_by_others(self) -> dict[str, CompiledPart]:
-        """Return the best code of all parts if the cache has it, else {}."""
+        """Return the optimized code of all parts if another process has stored it in the cache, otherwise {}."""
         cache, keys = shared(), self._source.keys(self._parts, self._real)
         if cache is None or not all(name in cache for name in keys.values()):
             return {}
@@ -219,7 +221,7 @@ def store_best(to: ImprovablePart, code: CompiledPart) -> None:
 def _quick(
     source: Source, quick: Backend[Any], cache: Cache | None, parts: Sequence[str], real: FloatType
 ) -> dict[str, CompiledPart]:
-    """Return quick code of the parts; {} if the best code takes little time to compile."""
+    """Return the parts as quickly compiled code, with little optimization; {} if optimized code takes little time."""
     if not parts:
         return {}
     keys = source.keys(parts, real, quick) if cache is not None else {}
@@ -254,7 +256,7 @@ def _store_source(
 
 
 def _with_sources(cache: Cache, parts: Mapping[str, CompiledPart], keys: Mapping[str, str]) -> dict[str, CompiledPart]:
-    """Return parts of quick code, with the modules of their optimized code if the cache has these."""
+    """Add to parts of quick code the compressed source modules of their optimized code, if the cache has them."""
     result = {}
     for part, code in parts.items():
         packed, characters = _stored_source(cache, keys[part]) or (None, 0)
@@ -263,7 +265,11 @@ def _with_sources(cache: Cache, parts: Mapping[str, CompiledPart], keys: Mapping
 
 
 def _stored_source(cache: Cache, quick_name: str) -> tuple[tuple[bytes, ...], int] | None:
-    """Return the modules of optimized code stored with quick code, compressed, and their count of characters."""
+    """Return the source modules of optimized code, compressed, and their total length in characters; None if not
+    cached.
+
+    They are stored in the cache beside the quick code ``quick_name``.
+    """
     entry = cache.load(_source_name(quick_name))
     if entry is None:
         return None
@@ -279,7 +285,7 @@ def _source_name(name: str) -> str:
 
 
 def _loaded(cache: Cache, keys: Mapping[str, str], backend: Backend[Any]) -> dict[str, CompiledPart]:
-    """Return the parts of which the cache has all objects."""
+    """Return, by part, the compiled code that the cache has; a damaged entry gives a warning and is left out."""
     result = {}
     for part, key in keys.items():
         entry = cache.load(key)

@@ -74,14 +74,15 @@ class Entry:
 
 
 def own_state() -> tuple[str, str]:
-    """Return two texts: the state of linkwork's files, and the state of its attributes that this process replaced."""
+    """Return two texts that change with linkwork's code: its files, and its attributes that this process replaced."""
     return own_files.state_of_process(), state_of_attributes()
 
 
 def digest(parts: Iterable[str], target: Iterable[str], state: tuple[str, str] | None = None) -> str:
-    """Return the name of code: a digest of its content, linkwork itself, the backend's target, Python and NumPy.
+    """Return the cache name of code: a digest of ``parts``, ``target``, and the versions of linkwork, Python and NumPy.
 
-    ``state`` is a result of `own_state`, by default the current one.
+    ``parts`` are texts that determine the code, and ``target`` describes the machine (see `Backend.target`).  ``state``
+    is a result of `own_state`, by default the current one.
     """
     surroundings = (
         importlib.import_module(__name__.partition(".")[0]).__version__,  # not importable here: it imports this module
@@ -97,7 +98,7 @@ def digest(parts: Iterable[str], target: Iterable[str], state: tuple[str, str] |
 
 
 class Cache:
-    """Entries in a directory, which is created when the first is stored."""
+    """The cache entries in a directory.  The directory is created when the first entry is stored."""
 
     def __init__(self, folder: Path, max_bytes: int) -> None:
         self.folder, self.max_bytes = folder, max_bytes
@@ -121,7 +122,9 @@ class Cache:
         return entry
 
     def lock(self, name: str) -> KeyLock:
-        """Return the lock of a name: its owner creates the cache entries of this name, while others wait."""
+        """Return the lock of an entry's name.  The process or thread that has the lock creates the entry, while others
+        wait.
+        """
         with contextlib.suppress(OSError):
             self.folder.mkdir(mode=0o700, parents=True, exist_ok=True)
         return KeyLock(self.folder, name, _warn_once)
@@ -131,7 +134,7 @@ class Cache:
         return os.path.isfile(self._path(name))  # False in a folder that this user cannot read
 
     def refuse(self, name: str) -> None:
-        """Warn that the content of an entry is damaged."""
+        """Warn that the entry ``name`` is damaged and that its code is compiled again."""
         _warn_once(f"{self._path(name)} is damaged; its code is compiled again")
 
     def store(self, name: str, entry: Entry) -> None:
@@ -158,7 +161,10 @@ class Cache:
         self._removed(self._path(name).name)
 
     def facts(self, path: Path) -> dict[str, Any] | None:
-        """Return the facts in an entry's file, or None if it cannot be trusted; its time of use does not change."""
+        """Return the facts in an entry's file, which describe its kernel; None if the file is damaged or not trusted.
+
+        The entry's time of use does not change.
+        """
         try:
             with opened(path.parent) as directory:
                 entry = _unpacked(path.name.removesuffix(_SUFFIX), directory.read(path.name))
@@ -248,7 +254,7 @@ def _packed(name: str, entry: Entry) -> bytes:
 
 
 def _unpacked(name: str, data: bytes) -> Entry | None:
-    """Return the entry in a file's bytes, or None if the bytes or the name differ from those written."""
+    """Return the entry stored in a file's bytes; None if the bytes are damaged or the file has another entry's name."""
     start = len(_MAGIC) + hashlib.sha256().digest_size
     body = memoryview(data)[start:]
     if not data.startswith(_MAGIC) or hashlib.sha256(body).digest() != data[len(_MAGIC) : start]:
@@ -275,7 +281,7 @@ def _unpacked(name: str, data: bytes) -> Entry | None:
 
 @dataclass(frozen=True, slots=True)
 class CacheLocation:
-    """The cache's directory, its maximum size, and the reason if it is not used."""
+    """The directory of the disk cache, its maximum size [bytes], and the reason why it is not used, if there is one."""
 
     folder: Path | None  # None if the cache is off, or the directory is unknown
     max_bytes: int
@@ -324,7 +330,7 @@ def cache_location() -> CacheLocation:
 
 
 def shared() -> Cache | None:
-    """Return the cache of this process's kernels; None if it is off or, with a warning, unusable."""
+    """Return the disk cache that all kernels of this process use; None if it is off or, with a warning, unusable."""
     location = cache_location()
     if location.refused is None and location.folder is not None:
         return _cache(location.folder, location.max_bytes)

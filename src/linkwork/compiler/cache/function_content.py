@@ -56,7 +56,10 @@ def content_key(kind: str, *values: Any) -> str | None:
 
 
 class Encoder:
-    """Encoder of values to bytes; objects become digests, each computed once."""
+    """Encoder of Python values as bytes that are equal for equal content.
+
+    Objects are encoded as digests, each of which is computed once.
+    """
 
     def __init__(self) -> None:
         self.digests: dict[int, bytes | None] = {}  # by an object's id; None while it is being encoded
@@ -195,7 +198,7 @@ def _class(kind: type) -> bytes:
 
 
 def joined(parts: Sequence[bytes]) -> bytes:
-    """Return bytes that differ for different sequences of parts."""
+    """Concatenate byte strings with their boundaries, so that different sequences give different bytes."""
     return b"%d(" % len(parts) + b"".join([b"%d:%b" % (len(part), part) for part in parts])
 
 

@@ -125,24 +125,25 @@ class KeyLock(io.IOBase):
         return file.is_open and file.close is self.close
 
     def _thread(self) -> int:
-        """Return the thread of this process that has the lock, or 0."""
+        """Return the number of the thread of this process that has the lock; 0 if no thread has it."""
         file, thread = _locked_files.get(self._path, _NO_OWNER)
         return thread if file.is_open else 0
 
     def _is_ours(self) -> bool:
-        """Return True if this thread has the lock by another `KeyLock`, so that it must not wait for itself."""
+        """Return True if this thread has the same lock through another `KeyLock`; waiting for the lock would never
+        end."""
         with _table:
             return self._thread() == threading.get_ident()
 
     def _owner(self) -> tuple[int, int]:
-        """Return the process that has the lock and its used processor time in ticks; (0, 0) if unknown."""
+        """Return the id of the process that has the lock, and its used processor time in ticks; (0, 0) if unknown."""
         with contextlib.suppress(OSError, ValueError, IndexError):
             process = self._owner_process()
             return process, sum(map(_ticks, [process, *_children(process)]))
         return 0, 0
 
     def _owner_process(self) -> int:
-        """Return the other process that has the lock; 0 if unknown.  Raises OSError."""
+        """Return the id of another process that has the lock; 0 if unknown.  Raises OSError."""
         with _table:
             if sys.platform != "linux" or self._thread():  # closing a file releases this process's own locks of it
                 return 0
@@ -202,14 +203,16 @@ else:
 
 
 def _ticks(process: int) -> int:
-    """Return the processor time that a process on Linux has used, in ticks.  Raises OSError if there is none."""
+    """Return the processor time that a process on Linux has used, in ticks.  Raises OSError if the process does not
+    exist.
+    """
     with open(f"/proc/{process}/stat", "rb") as file:
         fields = file.read().rpartition(b")")[2].split()
     return int(fields[11]) + int(fields[12])
 
 
 def _children(process: int) -> list[int]:
-    """Return the child processes of a process on Linux; a child may compile for it."""
+    """Return the ids of the child processes of a process on Linux; a child process may compile for its parent."""
     result: list[int] = []
     for thread in os.listdir(f"/proc/{process}/task"):
         with contextlib.suppress(OSError), open(f"/proc/{process}/task/{thread}/children", encoding="ascii") as file:
@@ -218,7 +221,7 @@ def _children(process: int) -> list[int]:
 
 
 def _forget() -> None:
-    """Forget, in a forked process, the locks of its parent process, which it does not have."""
+    """Clear the table of locks in a forked process, since the locks belong to its parent process."""
     for file, _ in _locked_files.values():
         with contextlib.suppress(OSError):
             file.close()

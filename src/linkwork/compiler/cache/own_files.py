@@ -46,10 +46,11 @@ def wait_for_shared_state() -> None:
 
 
 def _recent_state() -> tuple[str, int]:
-    """Return the result of `_own_files` and the time [ns] of reading; files are read at most once in five seconds.
+    """Return the state of linkwork's files (see `_own_files`) and the time [ns] at which it was read.
 
-    Reading it takes some 5 ms, longer than to load code from the cache. If a file changes in between, new code is
-    stored under the name for the old files, and no later process looks for this name.
+    The files are read at most once in five seconds, since that takes some 5 ms, longer than to load code from the
+    cache.  If a file changes in between, new code is stored under the name for the old files.  No later process looks
+    for this name.
     """
     global _last_state
     reader, then, read_at, result = _last_state
@@ -98,12 +99,12 @@ def _digest(text: str) -> str:
 
 
 def _changed_after(states: _States, start: int) -> bool:
-    """Return True if one of the files was changed after a time [ns]."""
+    """Return True if one of the files was changed after the time ``start`` [ns since 1970]."""
     return any(max(state.st_mtime_ns, state.st_ctime_ns) > start for _, state in states)
 
 
 def _settled(states: _States) -> int:
-    """Return the time [ns] after which every change of a file also changes its modification time in whole seconds."""
+    """Return the time [ns] from which a change of any file is visible in its modification time in whole seconds."""
     last = max((state.st_mtime_ns for _, state in states), default=0)
     return (last // _SECOND + 1) * _SECOND + _CLOCK_ERROR
 

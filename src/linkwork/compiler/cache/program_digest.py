@@ -65,7 +65,10 @@ def _joined(value: Any, parts: list[bytes]) -> bytes:
 
 
 def _listing(value: InstructionList, digests: dict[int, bytes]) -> bytes:
-    """Return a list of instructions as bytes that are equal for equal content only; names are left out."""
+    """Encode a list of instructions as bytes that are equal if the instructions are, whatever their names.
+
+    ``digests`` has the digests of lists that were encoded before, by the list's id.
+    """
     left = ("name", "instructions") if isinstance(value, Program) else ("instructions",)
     encoded_fields = [f.name for f in fields(value) if f.name not in left]  # type: ignore[arg-type]
     parts = [_encoded(getattr(value, name), digests) for name in encoded_fields]
@@ -88,7 +91,7 @@ def _operation(operation: Operation) -> bytes:
 
 
 def _named(value: Any) -> bytes:
-    """Encode a value that may be a function; linkwork's own functions are identified by name."""
+    """Encode a value, which may be a function: linkwork's own functions are encoded as their names."""
     if isinstance(value, Callable):  # type: ignore[arg-type]
         return f"{getattr(value, '__module__', '')}.{getattr(value, '__qualname__', value)}".encode()
     return _encoded(value, {})

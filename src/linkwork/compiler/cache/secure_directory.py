@@ -105,7 +105,7 @@ class TrustedDirectory(OpenFiles):
         self._number = directory
 
     def _at(self, name: str) -> dict[str, Any]:
-        """Return the arguments that name a file of this directory for functions of `os`."""
+        """Return the keyword arguments by which functions of `os` address the file ``name`` in this directory."""
         if self._number is None:
             return {"path": self._folder / name}
         return {"path": name, "dir_fd": self._number}
@@ -144,7 +144,7 @@ class TrustedDirectory(OpenFiles):
         file.open(flags=flags, mode=0o600, **self._at(name))
 
     def is_same(self, name: str, number: int) -> bool:
-        """Return True if the file of this name is the open file of this number."""
+        """Return True if the file ``name`` is the open file with the descriptor ``number``."""
         try:
             return os.path.samestat(os.stat(follow_symlinks=False, **self._at(name)), os.fstat(number))
         except FileNotFoundError:
@@ -209,7 +209,10 @@ def _verify(state: os.stat_result, at: Path, *, last: bool) -> None:
 
 @cache
 def _trusted() -> frozenset[int]:
-    """Return the trusted user ids: the user, root, and the owner of the root directory (another in containers)."""
+    """Return the ids of trusted users: the current user, root, and the owner of the root directory.
+
+    In a container, the owner of the root directory may be another user than root.
+    """
     return frozenset({os.geteuid(), 0, os.stat("/").st_uid})
 
 
@@ -227,7 +230,7 @@ def _is_own_group(group: int) -> bool:
 
 
 def _foreign(state: os.stat_result) -> str | None:
-    """Return the reason why other users could write a directory or file, or None."""
+    """Return the reason why other users could write to a directory or file; None if they cannot."""
     if sys.platform == "win32":
         return None
     if state.st_uid not in (os.geteuid(), 0):

@@ -16,10 +16,10 @@ __all__ = ["stored_array"]
 
 
 def stored_array(name: str, depends_on: Sequence[Any], compute: Callable[[], np.ndarray]) -> np.ndarray:
-    """Return an array of float64 from the cache, or compute and store it.
+    """Return the array (float64) that ``compute`` returns, from the disk cache if it was stored there.
 
-    ``depends_on`` has all values that the array depends on, and the function that computes it.  If the content of one
-    of them is unknown, the array is computed.
+    ``depends_on`` has all values on which the array depends, and the function that computes it.  If one of them has no
+    digest, the array is computed on each call.
     """
     compute = without_collections(compute)
     cache = shared()

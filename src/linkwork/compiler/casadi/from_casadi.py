@@ -25,7 +25,7 @@ __all__ = ["COMPOSED", "REFUSED", "counterpart", "from_casadi"]
 
 
 class Expressed(NamedTuple):
-    """The expression of a CasADi operation in linkwork's operations.
+    """A function that computes a CasADi operation with linkwork's operations, and the kinds of its arguments.
 
     ``kinds`` has a letter for each argument: n converts it to a number, t to a truth value, x leaves it as it is.
     """
@@ -38,7 +38,7 @@ _WHERE, _NOT = BY_NAME["where"], BY_NAME["not_"]
 
 
 def _plus(x: Any, y: Any) -> Any:
-    """Return x + y, or one ``where`` if the sum is CasADi's form of an if-else.
+    """Return x + y, or a single ``where`` if the sum is CasADi's form of a conditional expression.
 
     CasADi writes "a if c else b" as (a if c else 0) + (b if not c else 0).
     """
@@ -75,7 +75,7 @@ COMPOSED: dict[str, Expressed] = {
 
 
 def counterpart(name: str) -> Expressed | None:
-    """Return the expression of the CasADi operation of this name; None if there is none.
+    """Return how the CasADi operation ``name`` is computed with linkwork's operations; None if that is impossible.
 
     As a truth value CasADi treats every number but zero as true, NaN included, as C does.
     """
@@ -158,13 +158,16 @@ def _clean(name: str, taken: Iterable[str]) -> str:
 
 
 def _dense_indices(sparsity: Any) -> list[int]:
-    """Return the indices of the nonzeros, which CasADi stores by columns, in the dense array in row-major order."""
+    """Return, for each nonzero of a CasADi sparsity pattern, its index in the dense array in row-major order.
+
+    CasADi stores nonzeros column by column.
+    """
     columns = sparsity.size2()
     return [row * columns + column for row, column in zip(sparsity.row(), sparsity.get_col(), strict=True)]
 
 
 class _Reader:
-    """Runs the instructions of CasADi functions on symbols."""
+    """Evaluates CasADi functions on linkwork's symbols, instruction by instruction."""
 
     def __init__(self, casadi: Any) -> None:
         self.casadi = casadi
@@ -212,9 +215,10 @@ class _Reader:
         return results
 
     def _call(self, function: Any, nonzeros: list[Any]) -> list[Any]:
-        """Return the values of a call of a CasADi function: the nonzeros of all outputs, one output after another.
+        """Return the results of a call of a CasADi function as a list: the nonzero elements of its outputs, in
+        sequence.
 
-        ``nonzeros`` are the nonzeros of all inputs in the same form.
+        ``nonzeros`` lists the nonzero elements of its inputs, in sequence.
         """
         arguments, start = [], 0
         for k in range(function.n_in()):

@@ -89,7 +89,7 @@ MAX_EXPANDED = 10_000  # operations of a function of SX that has loops
 
 
 class ControlWriter:
-    """Converter of lists of instructions to CasADi expressions of their results, by evaluation on CasADi's scalars."""
+    """Converts lists of instructions to CasADi expressions, by evaluating the instructions on CasADi's symbols."""
 
     def __init__(self, casadi: Any, name: str) -> None:
         self._casadi, self._name = casadi, name
@@ -212,7 +212,8 @@ class ControlWriter:
 
 
 def _taken(take: Take, arguments: list[Any]) -> list[Any]:
-    """Return a row of a table, by a chain of if-else expressions over its rows."""
+    """Return a row of a table at an index that is known only at run time, by nested if-else expressions over the
+    rows."""
     index, *values = arguments
     entries: Sequence[Any] = values or take.table
     line = floor(index)
@@ -225,7 +226,10 @@ def _taken(take: Take, arguments: list[Any]) -> list[Any]:
 
 
 def _put(put: Put, arguments: list[Any]) -> list[Any]:
-    """Return a table with a replaced row, by an if-else expression for each element."""
+    """Return a table in which one row is replaced, with an if-else expression for each element.
+
+    The row's index is known only at run time.
+    """
     index, row, table = put.split(arguments)
     is_replaced = [eq(floor(index), float(line)) for line in range(put.rows)]
     return [where(is_replaced[k // put.columns], row[k % put.columns], old) for k, old in enumerate(table)]

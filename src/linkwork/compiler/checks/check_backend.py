@@ -60,7 +60,7 @@ class _Trial:
         return [function(arrays) for function, arrays in zip(self.functions, self.inputs, strict=True)]
 
     def errors(self, reference: str, values: Callable[[Program, list[np.ndarray]], Sequence[Any]]) -> list[float]:
-        """Return the largest relative error of each output of each program, against reference values.
+        """Return the largest relative error of each output of each program that the backend compiles.
 
         ``values(program, inputs)`` computes the reference values, and ``reference`` is their name in messages.  Raises
         ValueError that names the first wrong element.
@@ -83,7 +83,8 @@ class _Trial:
         return errors
 
     def texts(self) -> Iterator[tuple[Program, list[str], list[str]]]:
-        """Yield each program and its code's text from two runs of the backend, which must be equal."""
+        """Yield each program with its generated code twice, from two calls of the backend, whose texts must be
+        equal."""
         parts = self.backend.parts(self.backend.batch_entry, self.real)
         if not parts:
             entry, real = self.backend.batch_entry, self.real.name

@@ -37,7 +37,7 @@ def check_operation(operation: Operation, *, tolerance: float = 1e-12, seed: int
 
 
 class _Trial:
-    """An operation, random arguments of its domain, and its value on arrays."""
+    """The test case of one operation: random arguments of its domain, and its values at these arguments by NumPy."""
 
     def __init__(self, operation: Operation, rng: np.random.Generator, tolerance: float) -> None:
         self.operation, self.tolerance, self.program = operation, tolerance, operation_program(operation)
@@ -48,10 +48,10 @@ class _Trial:
             self.value = np.asarray(operation.value(*self.columns), dtype=float)
 
     def errors(self, label: str, result: Any, reference: np.ndarray) -> list[float]:
-        """Return the largest error of ``result`` against ``reference``, relative to the reference and at least to 1.
+        """Return, in a list, the largest error of ``result``, relative to ``reference`` (to 1 for references below 1).
 
-        Raises ValueError for an error beyond the tolerance; it names ``label`` and the first arguments at which it
-        occurs.
+        Raises ValueError for an error beyond the tolerance.  The message has ``label`` and the first arguments with
+        such an error.
         """
         result = np.asarray(result, dtype=float)
         with np.errstate(all="ignore"):

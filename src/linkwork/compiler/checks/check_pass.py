@@ -44,7 +44,7 @@ class _Case(NamedTuple):
 
 
 class _Trial:
-    """A pass, and programs before and after it."""
+    """The test cases of one compiler pass: sample programs, before and after the pass, with random inputs."""
 
     def __init__(self, one_pass: Pass, further: tuple[Program, ...], rng: np.random.Generator) -> None:
         self.one_pass, self.further, self.rng = one_pass, further, rng

@@ -82,7 +82,10 @@ class Job:
 
 
 class _Child:
-    """A child process that compiles modules.  Raises OSError if it cannot be started or has other versions."""
+    """A child process that compiles LLVM IR.
+
+    Raises OSError if it cannot be started, or if its versions of llvmlite or LLVM differ from this process's.
+    """
 
     def __init__(self) -> None:
         import subprocess
@@ -262,7 +265,9 @@ class _Background:
             self._leave(get_ident())
 
     def _write(self, job: Job) -> None:
-        """Write the modules of a job, when no other thread traces or compiles.  Raises RuntimeError if that fails."""
+        """Generate the source modules of a job, while no other thread traces or compiles.  Raises RuntimeError if that
+        fails.
+        """
         if job.is_written:
             return
         thread = get_ident()
@@ -302,7 +307,7 @@ class _Background:
                 self.wakes.get(timeout=max(pause, 0.0))
 
     def _finished(self, job: Job, again: bool) -> None:
-        """Record that a thread has ended its work on a job; with ``again``, the job is queued again after a while."""
+        """Record that a thread has ended its work on a job; with ``again``, queue the job once more after a delay."""
         with self.lock:
             self.idle += 1
             self.running.remove(job)
@@ -317,7 +322,7 @@ class _Background:
         self.start()
 
     def _child(self, child: _Child | None) -> _Child | None:
-        """Return the thread's child, started if necessary; None if none can be started."""
+        """Return the child process of this thread, started if ``child`` is None; None if it cannot be started."""
         if child is not None:
             return child
         try:
@@ -393,7 +398,7 @@ def _stop() -> None:
 
 
 def _renew_in_child() -> None:
-    """Continue in a forked process with the jobs that the other process has not finished."""
+    """After a fork, let the forked process compile again the jobs that its parent process had not finished."""
     global _background
     old = _background
     for child in old.children:

@@ -23,7 +23,7 @@ __all__ = ["versions"]
 
 
 def versions() -> list[str]:
-    """Return the versions on which machine code depends."""
+    """Return the versions of llvmlite and of LLVM, on which machine code depends."""
     return [llvmlite.__version__, repr(llvm.llvm_version_info)]
 
 
