@@ -236,3 +236,33 @@ def test_start_returns_states_by_joint_or_arrays() -> None:
     ):
         with pytest.raises(error, match=words):
             VectorEnvironment(replace(_task(), start=lambda rng, x=start: x), 3)
+
+
+def test_tasks_accept_one_joint_one_effort_and_the_efforts_of_the_robot():
+    arm = lw.load("arm7")
+    parts = {
+        "start": lambda rng: (np.zeros(7), np.zeros(7)),
+        "observe": lambda q, v, goal: [*q],
+        "reward": lambda q, v, action, goal: -(q @ q),
+    }
+    for joints, efforts, expected in (
+        ("elbow", 10.0, (10.0,)),
+        ("elbow", (), (arm.joint("elbow").effort[0],)),
+        (("elbow", "wrist_flex"), 10.0, (10.0, 10.0)),
+        (("elbow", "wrist_flex"), (), (87.0, 12.0)),
+        (("elbow", "wrist_flex"), np.array([4.0, 2.0]), (4.0, 2.0)),
+    ):
+        task = ControlTask(arm, joints=joints, efforts=efforts, **parts)
+        assert task.joints == ((joints,) if isinstance(joints, str) else joints) and task.efforts == expected
+        assert max(task.forces([1.0] * len(expected))) == max(expected)
+    free = lw.Robot.build(
+        "pendulum",
+        lw.Link("rod", mass=1.0, com=(0.0, 0.0, 1.0)),
+        lw.Joint.of(lw.joints.Revolute("y"), name="elbow", parent="world", child="rod"),
+    )
+    with pytest.raises(
+        ValueError, match=r"efforts: expected one for each of 1 joints .*'elbow' .* has no effort limit"
+    ):
+        ControlTask(free, joints="elbow", **parts)
+    with pytest.raises(TypeError, match=r"'contact_forces'.*readings of sensors=.*ContactSensor"):
+        ControlTask(arm, joints="elbow", **parts | {"reward": lambda q, v, action, goal, contact_forces: 0.0})

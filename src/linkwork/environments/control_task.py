@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+import math
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, fields
 from functools import partial
@@ -12,7 +13,17 @@ import numpy as np
 
 from linkwork._util.checked_arguments import public
 from linkwork._util.lazy_imports import imported
-from linkwork._util.validation import bounds, finite_number, function, instance, integer, names, positive, sequence_of
+from linkwork._util.validation import (
+    bounds,
+    finite_number,
+    function,
+    instance,
+    integer,
+    is_real,
+    names,
+    positive,
+    sequence_of,
+)
 from linkwork.expr import array, fmax, fmin
 from linkwork.kernels import RobotBase
 from linkwork.simulation import ContactGround, ContactPair, ContactScene, Sensor
@@ -37,7 +48,8 @@ class ControlTask:
 
     ``start(rng)`` returns the initial q (nq,) and v (nv,), arrays or dicts by joint; ``goal(rng)`` returns values (k,)
     that are constant in an episode. The other functions are traced, so their arguments are symbols. An action (m,),
-    limited to −1 and 1, scales the ``efforts`` (m,) [N·m, N] of the ``joints``, each of one degree of freedom.
+    limited to −1 and 1, scales the ``efforts`` (m,) [N·m, N] of the ``joints``, each of one degree of freedom. A name
+    is one joint, and a number is the effort of each joint. Without ``efforts`` they are the robot's effort limits.
     ``observe(q, v, goal)`` returns the observation and ``reward(q, v, action, goal)`` the reward of the state after an
     action. ``failed(q, v, goal)`` is nonzero where the episode fails. An action is constant for ``steps_per_action``
     steps of ``dt`` [s]; an episode is truncated after ``horizon`` actions. ``contacts`` are as in `Robot.simulate`.
@@ -71,8 +83,8 @@ class ControlTask:
     start: Callable[..., tuple[Any, Any]]
     observe: Callable[..., Any]
     reward: Callable[..., Any]
-    joints: tuple[str, ...] = ()
-    efforts: tuple[float, ...] = ()
+    joints: str | tuple[str, ...] = ()
+    efforts: Any = ()
     failed: Callable[..., Any] = _never_fails
     goal: Callable[[np.random.Generator], Any] = _no_goal
     dt: float = 2e-3
@@ -96,7 +108,8 @@ class ControlTask:
                 f"ControlTask: robot: expected constraints that do not depend on time, got {timed[0]!r}; use "
                 f"robot.without_constraints({timed[0]!r}) and a controller"
             )
-        object.__setattr__(self, "joints", names("ControlTask", "joints", self.joints, description="names of joints"))
+        joints = (self.joints,) if isinstance(self.joints, str) else self.joints
+        object.__setattr__(self, "joints", names("ControlTask", "joints", joints, description="names of joints"))
         if self.controller is None:
             self._check_joints()
         else:
@@ -126,11 +139,21 @@ class ControlTask:
                 raise ValueError(
                     f"ControlTask: joints: {name!r} has {robot.joint(name).nv} degrees of freedom, expected 1"
                 )
-        if len(self.efforts) != len(self.joints):
+        efforts = (self.efforts,) * len(self.joints) if is_real(self.efforts) else self.efforts
+        if not np.size(efforts):
+            efforts = tuple(float(robot.joint(name).effort[0]) for name in self.joints)
+            for name, effort in zip(self.joints, efforts, strict=True):
+                if not math.isfinite(effort):
+                    raise ValueError(
+                        f"ControlTask: efforts: expected one for each of {len(self.joints)} joints [N·m, N], since "
+                        f"joint {name!r} of the robot has no effort limit; got none"
+                    )
+        sequence_of("ControlTask", "efforts", efforts, partial(finite_number, symbols=False))
+        if len(efforts) != len(self.joints):
             raise ValueError(
-                f"ControlTask: efforts: expected one for each of {len(self.joints)} joints, got {len(self.efforts)}"
+                f"ControlTask: efforts: expected one for each of {len(self.joints)} joints, got {len(efforts)}"
             )
-        sequence_of("ControlTask", "efforts", self.efforts, partial(finite_number, symbols=False))
+        object.__setattr__(self, "efforts", tuple(efforts))
         if not self.joints:
             raise ValueError("ControlTask: joints: expected at least one joint, or a controller=, got none")
         if self.command is not None:
@@ -144,7 +167,7 @@ class ControlTask:
 
     def _check_controller(self) -> None:
         function("ControlTask", "controller", self.controller, description="a controller, called as (t, q, v, action)")
-        if self.joints or self.efforts:
+        if self.joints or np.size(self.efforts):
             raise ValueError("ControlTask: joints, efforts: expected None with controller=, which maps the actions")
         if self.action_size is None:
             raise ValueError("ControlTask: action_size: expected the number of elements of an action, got None")
@@ -212,6 +235,11 @@ class ControlTask:
         return array(tau)
 
 
+_READINGS = (
+    "; readings of sensors={...} are arguments by name, such as those of linkwork.simulation.ContactSensor(contacts)"
+)
+
+
 def _unchecked(caller: str, argument: str, value: Any) -> Any:
     return value
 
@@ -239,9 +267,10 @@ def optional_arguments(
         no_goal = "; the goal of a task without goal= is an array (0,)" if "goal" in positional else ""
         if positional[:1] == ("achieved",):
             no_goal = "; with achieved= a reward depends on the achieved and the desired goal alone"
+        readings = _READINGS if optional and "goal" in positional else ""
         by_name = f", and by name with any of {', '.join(optional)}" if optional else ""
         raise TypeError(
             f"ControlTask: {argument}: expected a function called as ({', '.join(positional)}){by_name}: "
-            f"{error}{no_goal}"
+            f"{error}{no_goal}{readings}"
         ) from None
     return taken
