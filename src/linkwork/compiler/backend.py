@@ -35,8 +35,7 @@ class Lowered(Protocol):
     """The code of one program for one backend and one floating-point type, before its compilation."""
 
     def texts(self, parts: Iterable[str]) -> list[str]:
-        """Return the code of the parts as texts in the backend's language (LLVM IR for the CPU), one text for each
-        module.
+        """Return the code of the parts, one text for each module, in the backend's language: LLVM IR for the CPU.
 
         The texts are the input of `Backend.emit`.  A part has at least one module.
         """
@@ -90,8 +89,7 @@ class Backend(ABC, Generic[Loaded]):
     @property
     @abstractmethod
     def entries(self) -> tuple[str, ...]:
-        """Names of the functions of a program's compiled code that other code may call; every program has all of
-        them."""
+        """Names of the functions of compiled code that other code may call; every program has all of them."""
 
     # -- from a program to code
 
@@ -166,8 +164,7 @@ class Backend(ABC, Generic[Loaded]):
         return "\n".join(texts)
 
     def segments(self, program: Program) -> int:
-        """Return the number of functions in which a program's straight-line operations are compiled: 1 without a
-        split."""
+        """Return the number of functions in which a program's straight-line operations are compiled."""
         return 1
 
     # -- code in this process
@@ -239,8 +236,7 @@ def symbol_prefix(name: str) -> str:
 
 
 def table_entry(columns: int) -> str:
-    """Return the name of the compiled function that evaluates lookup tables (piecewise functions) with ``columns``
-    columns.
+    """Return the name of the compiled function that evaluates lookup tables with this many columns.
 
     Not every backend has such functions.
     """

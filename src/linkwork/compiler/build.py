@@ -166,8 +166,7 @@ class Source:
         return without_collections(self.layout(real).texts)(parts)
 
     def quick_texts(self, parts: Iterable[str], real: FloatType = DOUBLE, *, scheduled: bool = False) -> list[Module]:
-        """Return modules that `Backend.quick` compiles in less time than `texts`: LLVM IR, or functions that return
-        objects.
+        """Return modules that compile in less time than `texts`: LLVM IR, or functions that return objects.
 
         Unless ``scheduled``, the order of instructions is computed in little time, and the code is slower.
         """
@@ -201,9 +200,7 @@ class Source:
             self._state = before
 
     def is_unchanged(self) -> bool:
-        """Return True if linkwork's files are unchanged since `one_look` began, so that the names from `keys` are still
-        valid.
-        """
+        """Return True if linkwork's files are unchanged since `one_look` began; names from `keys` are then valid."""
         return self._state is None or self._state == own_state()
 
     def keys(self, parts: Iterable[str], real: FloatType, backend: Backend[Any] | None = None) -> dict[str, str]:

@@ -53,7 +53,7 @@ class CompiledPart:
 
 @dataclass(frozen=True, slots=True)
 class ImprovablePart:
-    """Where the optimized code of a part is to be stored: the cache, the entry's name, and facts about the code.
+    """The cache entry for the optimized code of a part: the cache, the entry's name, and facts about the code.
 
     ``quick_name`` names the entry of the quickly compiled code that the optimized code replaces.  ``cache`` is None if
     the code is not stored.
@@ -149,8 +149,7 @@ def is_cached(source: Source, parts: Sequence[str], real: FloatType) -> bool:
 
 
 def improvable(part: str, source: Source, real: FloatType) -> ImprovablePart:
-    """Return where the optimized code of a part is to be stored: the cache, names of entries, and facts about the
-    code."""
+    """Return the cache entry in which the optimized code of a part will be stored."""
     cache, quick = shared(), source.backend.quick
     keys = source.keys([part], real)
     if cache is None or quick is None or not keys:
@@ -265,10 +264,9 @@ def _with_sources(cache: Cache, parts: Mapping[str, CompiledPart], keys: Mapping
 
 
 def _stored_source(cache: Cache, quick_name: str) -> tuple[tuple[bytes, ...], int] | None:
-    """Return the source modules of optimized code, compressed, and their total length in characters; None if not
-    cached.
+    """Return the cached source modules of optimized code, compressed, and their total length in characters.
 
-    They are stored in the cache beside the quick code ``quick_name``.
+    They are stored beside the quick code ``quick_name``.  The result is None if they are not in the cache.
     """
     entry = cache.load(_source_name(quick_name))
     if entry is None:

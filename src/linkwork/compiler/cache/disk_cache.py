@@ -122,9 +122,7 @@ class Cache:
         return entry
 
     def lock(self, name: str) -> KeyLock:
-        """Return the lock of an entry's name.  The process or thread that has the lock creates the entry, while others
-        wait.
-        """
+        """Return the lock of an entry's name: its owner creates the entry, while other threads and processes wait."""
         with contextlib.suppress(OSError):
             self.folder.mkdir(mode=0o700, parents=True, exist_ok=True)
         return KeyLock(self.folder, name, _warn_once)

@@ -130,8 +130,7 @@ class KeyLock(io.IOBase):
         return thread if file.is_open else 0
 
     def _is_ours(self) -> bool:
-        """Return True if this thread has the same lock through another `KeyLock`; waiting for the lock would never
-        end."""
+        """Return True if this thread has the lock through another `KeyLock`, so that a wait would never end."""
         with _table:
             return self._thread() == threading.get_ident()
 
@@ -203,9 +202,7 @@ else:
 
 
 def _ticks(process: int) -> int:
-    """Return the processor time that a process on Linux has used, in ticks.  Raises OSError if the process does not
-    exist.
-    """
+    """Return the processor time that a process on Linux has used, in ticks.  Raises OSError without such a process."""
     with open(f"/proc/{process}/stat", "rb") as file:
         fields = file.read().rpartition(b")")[2].split()
     return int(fields[11]) + int(fields[12])

@@ -75,7 +75,7 @@ COMPOSED: dict[str, Expressed] = {
 
 
 def counterpart(name: str) -> Expressed | None:
-    """Return how the CasADi operation ``name`` is computed with linkwork's operations; None if that is impossible.
+    """Return linkwork's expression of the CasADi operation ``name``; None if linkwork cannot express the operation.
 
     As a truth value CasADi treats every number but zero as true, NaN included, as C does.
     """
@@ -215,10 +215,9 @@ class _Reader:
         return results
 
     def _call(self, function: Any, nonzeros: list[Any]) -> list[Any]:
-        """Return the results of a call of a CasADi function as a list: the nonzero elements of its outputs, in
-        sequence.
+        """Return the nonzero elements of all outputs of a call of a CasADi function, in sequence.
 
-        ``nonzeros`` lists the nonzero elements of its inputs, in sequence.
+        ``nonzeros`` lists the nonzero elements of all inputs, in sequence.
         """
         arguments, start = [], 0
         for k in range(function.n_in()):

@@ -212,8 +212,7 @@ class ControlWriter:
 
 
 def _taken(take: Take, arguments: list[Any]) -> list[Any]:
-    """Return a row of a table at an index that is known only at run time, by nested if-else expressions over the
-    rows."""
+    """Return a table's row at an index that is known only at run time, by nested if-else expressions."""
     index, *values = arguments
     entries: Sequence[Any] = values or take.table
     line = floor(index)

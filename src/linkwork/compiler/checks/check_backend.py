@@ -83,8 +83,7 @@ class _Trial:
         return errors
 
     def texts(self) -> Iterator[tuple[Program, list[str], list[str]]]:
-        """Yield each program with its generated code twice, from two calls of the backend, whose texts must be
-        equal."""
+        """Yield each program with the texts of its code from two calls of the backend, which must be equal."""
         parts = self.backend.parts(self.backend.batch_entry, self.real)
         if not parts:
             entry, real = self.backend.batch_entry, self.real.name

@@ -56,8 +56,7 @@ def operation_program(operation: Operation) -> Program:
 
 
 def _long(x: Any) -> Any:
-    """Return results of hundreds of operations on x, with sine and cosine of the same argument, and sums of
-    products."""
+    """Return results of hundreds of operations on x, among them sine and cosine of one angle, and sums of products."""
     a, b, c, d = x
     for k in range(40):
         a, b, c, d = b + 0.1 * f.sin(a), c - 0.1 * f.cos(a), d * 0.9 + a * b * 0.05, f.sqrt(1.0 + a * a) + 0.01 * k

@@ -82,10 +82,7 @@ class Job:
 
 
 class _Child:
-    """A child process that compiles LLVM IR.
-
-    Raises OSError if it cannot be started, or if its versions of llvmlite or LLVM differ from this process's.
-    """
+    """A child process that compiles LLVM IR.  Raises OSError if it does not start or has another LLVM or llvmlite."""
 
     def __init__(self) -> None:
         import subprocess
@@ -265,9 +262,7 @@ class _Background:
             self._leave(get_ident())
 
     def _write(self, job: Job) -> None:
-        """Generate the source modules of a job, while no other thread traces or compiles.  Raises RuntimeError if that
-        fails.
-        """
+        """Generate a job's source while no other thread traces or compiles.  Raises RuntimeError if that fails."""
         if job.is_written:
             return
         thread = get_ident()

@@ -43,7 +43,7 @@ _SHARED = 8  # elements of an input from which on equal inputs of all samples ar
 
 
 class SampleLayout:
-    """The layout of a batch whose samples are computed one by one, by ``@sample``: arrays of one sample in memory."""
+    """Memory layout of code that computes a batch one sample at a time: one sample's inputs, then its results."""
 
     def __init__(self, layout: Layout | ControlLayout) -> None:
         self.program, self.target, self.real, self.cost = layout.program, layout.target, layout.real, layout.cost
@@ -205,7 +205,10 @@ class _Arrays:
             self._move("unpack", len(self.inputs) + j, port, first, left, buffer, f"@.slots{j}")
 
     def _move(self, operation: str, j: int, port: Port, first: str, left: str, buffer: str, last: str) -> None:
-        """Emit a call that packs or unpacks array ``j``; ``last`` is the function's last argument."""
+        """Emit a call that packs or unpacks array ``j`` of a vector of samples.
+
+        ``operation`` names what is done, and ``last`` is the last argument of the called function.
+        """
         f, lanes = self.f, self.layout.lanes
         array = f.at(self.start[j], f.let(f"mul i64 {first}, {self.steps[j]}"))
         if lanes > 1:
@@ -220,7 +223,7 @@ class _Arrays:
             self._move_slowly(operation, j, port, buffer, array, "1", last)
 
     def _move_at_once(self, operation: str, j: int, port: Port, buffer: str, array: str, last: str) -> None:
-        """Emit the call for a whole vector of contiguous samples."""
+        """Emit a call that packs or unpacks a whole vector of contiguous samples of one array."""
         f = self.f
         arguments = f"(ptr {buffer}, ptr {array}, i64 {self.steps[j]}, ptr {last})"
         own_index = self.unused_inputs[j] if operation == "pack" else None
@@ -239,14 +242,14 @@ class _Arrays:
             f.do(f"call void {packing(operation, port, own_index)}{arguments}")
 
     def _move_slowly(self, operation: str, j: int, port: Port, buffer: str, array: str, count: str, last: str) -> None:
-        """Emit the call for ``count`` samples of any strides."""
+        """Emit a call that packs or unpacks ``count`` samples of one array, with any strides."""
         self.f.do(
             f"call void {packing(f'{operation}_slowly', port)}(ptr {buffer}, ptr {array}, i64 {self.steps[j]}, "
             f"i64 {count}, ptr {self.strides[j]}, ptr {last})"
         )
 
     def sample_by_sample(self, n: str) -> None:
-        """Emit a loop of the scalar code over contiguous samples."""
+        """Emit a loop that calls ``@sample``, the code without vectors, for each of ``n`` contiguous samples."""
         f, real = self.f, self.layout.real
         lent = runtime_of(self.layout.target).lent(f, self.layout.bytes)
         with f.loop(n) as sample:
@@ -319,13 +322,16 @@ def _range(layout: AnyLayout) -> IrFunction:
 
 
 def _streamed(f: IrFunction, layout: AnyLayout, n: str) -> str:
-    """Emit a test of the number ``n`` of samples; the flag is true if their results exceed the processor's caches."""
+    """Emit a comparison of the number ``n`` of samples; the flag is true if their results exceed the caches."""
     per_sample = layout.real.bytes * sum(port.size for port in layout.program.outputs)
     return f.let(f"icmp uge i64 {n}, {STREAMED // max(per_sample, 1)}")
 
 
 def _samples_in(time: float, layout: AnyLayout) -> int:
-    """Return the number of samples computed in a time [ns]; an instruction takes about 0.3 ns, for all lanes."""
+    """Return the estimated number of samples that are computed in ``time`` [ns].
+
+    A machine instruction, which works on all lanes of a vector, counts as 0.3 ns.
+    """
     sample = 0.3 * (layout.cost + 20) / layout.lanes
     return max(int(time / sample), layout.lanes * layout.vectors, 1)
 
@@ -342,7 +348,10 @@ def _array_positions(f: IrFunction, layout: SampleLayout, into: str, out: str) -
 
 
 def _count_status(f: IrFunction, layout: AnyLayout, status: str) -> None:
-    """Emit code that counts a status of ``@sample`` other than 0."""
+    """Emit code that counts calls of ``@sample`` that failed (no memory) or in which a guard is greater than zero.
+
+    ``status`` is the value that ``@sample`` returned.
+    """
     for meaning, note in ((NO_MEMORY, note_failure), (OFF, runtime_of(layout.target).off)):
         if meaning != OFF or layout.program.guards:
             with f.when(f.let(f"icmp eq i32 {status}, {meaning}")):

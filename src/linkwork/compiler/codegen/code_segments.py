@@ -38,7 +38,10 @@ __all__ = [
 
 @dataclass(frozen=True, slots=True)
 class Segment:
-    """The instructions from ``start`` to ``stop``, and the values that they read from and write to the workspace."""
+    """The instructions of a program from index ``start`` to ``stop``, compiled as one function.
+
+    Values that it shares with other segments are read from and written to a workspace in memory.
+    """
 
     start: int
     stop: int
@@ -93,9 +96,9 @@ def _leaf(instruction: Instruction) -> bool:
 
 
 def with_pairs_split(program: L) -> L:
-    """Return the program with each sine and cosine extracted right after the instruction that computes both.
+    """Return the program with the results of each multi-result instruction extracted right after the instruction.
 
-    The same applies to every instruction of several results, since the workspace cannot store them as one value.
+    An example is sine and cosine of one angle.  The workspace between segments stores numbers, not such pairs.
     """
     if program.kinds.isdisjoint(EXTRACTED):
         return program
@@ -126,7 +129,10 @@ def with_pairs_split(program: L) -> L:
 
 
 def _bounds(program: Program, most: int) -> list[int]:
-    """Return the bounds of segments: in the last quarter of the allowed length, where the fewest values are live."""
+    """Return the indices at which a program is cut into segments of at most ``most`` instructions.
+
+    Each cut is in the last quarter of the allowed length, where the fewest values are live.
+    """
     instructions, alive = program.instructions, program.alive()
     count = len(instructions)
     bounds = [0]

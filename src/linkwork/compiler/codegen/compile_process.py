@@ -40,7 +40,7 @@ def _object_files(request: dict[str, Any], modules: list[bytes]) -> list[bytes]:
 
 
 def _serve(source: IO[bytes], sink: IO[bytes]) -> None:
-    """Answer requests until the source ends."""
+    """Compile the modules of each request from ``source`` and write the replies to ``sink``, until ``source`` ends."""
     llvm.initialize_native_target()
     llvm.initialize_native_asmprinter()
     _send(sink, {"versions": versions()}, [])

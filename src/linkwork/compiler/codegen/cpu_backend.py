@@ -36,10 +36,10 @@ _LOOP = ctypes.CFUNCTYPE(None, ctypes.c_void_p, ctypes.c_void_p, ctypes.c_void_p
 
 @dataclass(frozen=True, repr=False)
 class CPUBackend(Backend[MachineCode]):
-    """A processor, whose vector registers hold several samples.
+    """The backend of the CPU, whose vector registers hold several samples.
 
-    ``loop`` is NumPy's inner loop over a batch, ``few`` a loop without vector code for calls with few samples, ``fast``
-    CPython's call with one sample.
+    Compiled code has the functions ``loop`` (NumPy's inner loop over a batch), ``few`` (a loop without vector code, for
+    calls with few samples) and ``fast`` (CPython's call with one sample).
     """
 
     processor: Target
@@ -132,7 +132,7 @@ class CPUBackend(Backend[MachineCode]):
     def call(
         self, code: MachineCode, program: Program, inputs: Sequence[np.ndarray], outputs: Sequence[np.ndarray]
     ) -> None:
-        """Call the entry with the arguments that NumPy passes to an inner loop.
+        """Call a loaded function with the arguments that NumPy passes to an inner loop of a generalized ufunc.
 
         The arguments are the arrays' addresses, sizes and strides. The sizes are the number of samples, then the port
         shapes.  The strides are first those from sample to sample, then those inside a sample.
@@ -149,13 +149,13 @@ class CPUBackend(Backend[MachineCode]):
 
 
 def _symbols(name: str, entry: str) -> tuple[str, str]:
-    """Return the symbols of an entry of a kernel, and of its table or ""."""
+    """Return the linker symbols of the function ``entry`` of a kernel, and of its data table ("" if it has none)."""
     prefix, table = symbol_prefix(name), entry_points.entry_point(entry).table
     return f"{prefix}.{entry}", table and f"{prefix}.{table}"
 
 
 def host_backend() -> CPUBackend:
-    """Return the backend of this machine, or of the level in the environment: see `host`.
+    """Return the CPU backend for this machine, or for the SIMD level that the environment sets (see `host`).
 
     Unless the environment sets an optimization level, first calls use code of low optimization.
     """

@@ -21,9 +21,10 @@ __all__ = [
 
 
 class EntryPoint(NamedTuple):
-    """A function of the code that is called from outside: its parts and its floating-point types.
+    """A function of a kernel's compiled code that is called from outside, such as ``loop``.
 
-    ``table`` is the name of its data that is filled in after loading, or "".
+    It has the names of the code's parts that contain it, and the floating-point types that have it.  ``table`` is the
+    name of data that is filled in after loading, or "".
     """
 
     parts: tuple[str, ...]
@@ -32,12 +33,12 @@ class EntryPoint(NamedTuple):
 
 
 def available(name: str, real: FloatType) -> bool:
-    """Return True if the entry exists on this system for this floating-point type."""
+    """Return True if compiled code has the function ``name`` on this system for this floating-point type."""
     return real in entry_point(name).reals and (name != "fast" or fastcall.available())
 
 
 def entry_point(name: str) -> EntryPoint:
-    """Return the entry of a name, from `ENTRIES` or, for tables, of a number of columns."""
+    """Return the description of the function ``name``, from `ENTRIES` or, for lookup tables, made for its columns."""
     return ENTRIES.get(name) or SUBSTITUTES.get(name) or EntryPoint((name,), (DOUBLE,))
 
 

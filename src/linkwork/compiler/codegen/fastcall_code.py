@@ -72,7 +72,10 @@ def fast_function(text: IrModule, program: Program) -> None:
 
 
 def _out(f: IrFunction, nargs: int, api: dict[str, str]) -> str:
-    """Emit the output array, or null; a call with a keyword other than "out" is passed to the Python callable."""
+    """Emit code that reads the argument "out", and return the output array's address or null.
+
+    A call with another keyword is passed to the Python callable.
+    """
     f.do("%out = alloca ptr, align 8")
     f.store("ptr", "null", "%out")
     with f.unless(f.let("icmp eq ptr %names, null")):
@@ -86,9 +89,9 @@ def _out(f: IrFunction, nargs: int, api: dict[str, str]) -> str:
 
 
 def _write(f: IrFunction, program: Program, out: str, data: list[str], api: dict[str, str]) -> None:
-    """Emit the write of the only result to ``out``, which must not overlap the inputs, and return it.
+    """Emit code that computes the only result into the array ``out`` and returns the array.
 
-    If there are guards, they are evaluated before the array is written to.
+    ``out`` must not overlap the inputs.  The program's guards, if any, are evaluated before the array is written.
     """
     if len(program.outputs) != 1 or (program.guards and 8 * program.outputs[0].size > ON_STACK):
         f.do("br label %other")
@@ -157,7 +160,7 @@ def _make(f: IrFunction, program: Program, data: list[str], api: dict[str, str])
 
 
 def _return_only_result(f: IrFunction, result: str, api: dict[str, str]) -> None:
-    """Emit the return of the only result, in an object of the type that holds it if there is one."""
+    """Emit the return of the only result: an array, or an object that holds the array if such a type was given."""
     holder = f.load("ptr", f.at("%self", items_offset() + 8))
     f.require(f.let(f"icmp ne ptr {holder}, {api['none']}"), "bare")
     f.require(f.let(f"icmp ne ptr {result}, null"), "bare")

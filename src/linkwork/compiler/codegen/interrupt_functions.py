@@ -19,7 +19,7 @@ __all__ = [
 
 
 class _Code:
-    """A compiled function whose first argument is `Interrupts`."""
+    """Builder of a compiled function whose first argument points to the `Interrupts` of this process."""
 
     def __init__(self, system: System, head: str, end: str, *parameters: str) -> None:
         self.system = system

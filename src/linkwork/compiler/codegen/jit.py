@@ -72,7 +72,10 @@ def _emit_all(
 
 
 def effort_of(characters: int, target: Target) -> int:
-    """Return LLVM's optimization level for modules of a length: the target's, or a lower one for very long code."""
+    """Return LLVM's optimization level for modules of ``characters`` in total.
+
+    It is the level of the target, or a lower one for very long code.
+    """
     return min(target.effort, 1 if characters > _MAX_OPTIMIZED else 2)
 
 
@@ -148,7 +151,7 @@ def link(objects: Sequence[bytes], target: Target, symbols: Sequence[tuple[str, 
 
 
 def _load(objects: Sequence[bytes], target: Target, symbols: Sequence[tuple[str, str]]) -> list[MachineCode]:
-    """Load object files."""
+    """Load object files into this process and return the addresses of functions and tables (see `link`)."""
     code = loaded(objects, _registered)
     if code is None:
         return _load_by_llvm(objects, target, symbols)

@@ -36,7 +36,7 @@ class Instructions(LaneBuilder):
         return self.real.literal(value, self.lanes)
 
     def get(self, pointer: str, index: int) -> str:
-        """Load the value of all lanes at an index, in units of the vector's size."""
+        """Emit the load of a vector, one value for each lane, from position ``index`` in an array of vectors."""
         address = self.at(pointer, index * self.align)
         return self.let(f"load {self.type}, ptr {address}, align {self.align}{self._unchanging}")
 
@@ -48,7 +48,7 @@ class Instructions(LaneBuilder):
         self.store(self.type, value, self.at(pointer, index * self.align), self.align)
 
     def put_in(self, truth: str, value: str, pointer: str, index: int) -> None:
-        """Store a value in the lanes where ``truth`` holds."""
+        """Emit the store of a vector in the lanes where the mask ``truth`` is true; others keep their values."""
         address = self.at(pointer, index * self.align)
         # without mask registers, prevent LLVM from making a masked store of this, which takes dozens of cycles
         old = "load" if self._has_masks or self.lanes == 1 else "load volatile"
@@ -56,13 +56,13 @@ class Instructions(LaneBuilder):
         self.store(self.type, self.select(truth, value, current), address, self.align)
 
     def keep(self, operation: Operation, value: str, index: int, memory: str = "%work") -> None:
-        """Store a value in memory, a truth value as 0 or 1."""
+        """Emit the store of an operation's value at position ``index`` in memory; a truth value becomes 0 or 1."""
         if operation.logical:
             value = self.select(value, self.constant(1.0), self.constant(0.0))
         self.put(value, memory, index)
 
     def fetch(self, operation: Operation, index: int, memory: str = "%work") -> str:
-        """Load a value that `keep` stored."""
+        """Emit the load of an operation's value that `keep` stored at position ``index``, and return its name."""
         return self.fetch_truth(memory, index) if operation.logical else self.get(memory, index)
 
     def fetch_truth(self, memory: str, index: int) -> str:
@@ -98,7 +98,10 @@ class Instructions(LaneBuilder):
         return self.let(f"shufflevector {self.type} {first}, {self.type} poison, <{self.lanes} x i32> zeroinitializer")
 
     def status(self, guards: Sequence[str], off: int) -> str:
-        """Return the status of a sample: ``off`` if one of the program's guards is greater than zero, otherwise 0."""
+        """Emit the status of a sample: ``off`` if a guard is greater than zero, otherwise 0.  Return its name.
+
+        A guard is a hidden result of the program that asks the caller to check the arguments.
+        """
         total = "0"
         for guard in guards:
             above = self.let(f"fcmp ogt {self.type} {guard}, {self.constant(0.0)}")
@@ -106,7 +109,7 @@ class Instructions(LaneBuilder):
         return total
 
     def operation(self, operation: Operation, a: Sequence[str]) -> str:
-        """Return the value of an operation on values."""
+        """Emit a scalar operation on the LLVM values ``a``, and return the name of its result."""
         kind, code = operation.lowering.kind, operation.lowering.code
         if kind == "instruction":
             operand_type = self.truth if code in ("and", "or") else self.type
@@ -137,11 +140,11 @@ class Instructions(LaneBuilder):
         raise ValueError(f"no lowering for the operation {operation!r}")
 
     def intrinsic_of(self, code: str, *a: str) -> str:
-        """Return the value of an intrinsic on values."""
+        """Emit a call of an LLVM intrinsic on the values ``a``, and return the name of its result."""
         return self.intrinsic(code, *(FloatLanes(self, x, self.real) for x in a)).name
 
     def _own(self, code: str, a: Sequence[str]) -> str:
-        """Return the value of a function of `linkwork.compiler.codegen.vector_math`."""
+        """Emit a function of `linkwork.compiler.codegen.vector_math` on values; return the name of its result."""
         function = vector_function(code, self.lanes, self.real.bits, self.fused)
         if function not in self.needs:
             self.needs.append(function)

@@ -71,7 +71,7 @@ class IrModule:
 
 
 def structure(kinds: Sequence[str]) -> str:
-    """Return the structure type of values of these types."""
+    """Return the LLVM structure type whose members have the types ``kinds``."""
     return f"{{ {', '.join(kinds)} }}"
 
 
@@ -123,11 +123,11 @@ class IrFunction:
         return name
 
     def at(self, pointer: str, offset: str | int) -> str:
-        """Return the address at a byte offset from a pointer."""
+        """Emit the address that is ``offset`` bytes after a pointer, and return its name."""
         return self.let(f"getelementptr i8, ptr {pointer}, i64 {offset}")
 
     def smaller(self, index: str, most: int) -> str:
-        """Return the smaller of an index and ``most``."""
+        """Emit the minimum of an index and ``most``, and return its name."""
         below = self.let(f"icmp slt i64 {index}, {most}")
         return self.let(f"select i1 {below}, i64 {index}, i64 {most}")
 
@@ -138,11 +138,11 @@ class IrFunction:
         self.do(f"store {kind} {value}, ptr {pointer}, align {align}")
 
     def structure_values(self, kinds: Sequence[str], value: str) -> list[str]:
-        """Return the values in a structure of these types."""
+        """Emit the extraction of all members of a structure, with types ``kinds``; return the members' names."""
         return [self.let(f"extractvalue {structure(kinds)} {value}, {k}") for k in range(len(kinds))]
 
     def structure_of(self, kinds: Sequence[str], values: Sequence[str]) -> str:
-        """Return the structure of these values."""
+        """Emit a structure with the members ``values``, of types ``kinds``, and return its name."""
         total = "poison"
         for k, (kind, value) in enumerate(zip(kinds, values, strict=True)):
             total = self.let(f"insertvalue {structure(kinds)} {total}, {kind} {value}, {k}")
@@ -155,7 +155,7 @@ class IrFunction:
         return total
 
     def any_of(self, kind: str, flags: Sequence[str]) -> str:
-        """Return the disjunction of truth values, or of vectors of them."""
+        """Emit the logical or of flags, or of vectors of flags, and return its name; ``kind`` is the LLVM type."""
         total, *remaining = flags
         for flag in remaining:
             total = self.let(f"or {kind} {total}, {flag}")
@@ -170,7 +170,7 @@ class IrFunction:
         return terms[0]
 
     def magnitudes(self, kind: str, values: Sequence[str]) -> str:
-        """Return the sum of the magnitudes of values (without the sign bit), in a few independent chains."""
+        """Emit the sum of absolute values, in a few independent chains of additions; return its name."""
         integers = kind.replace("double", "i64").replace("float", "i32")
         lane, lanes = ("i64", 64) if "i64" in integers else ("i32", 32)
         mask = str((1 << (lanes - 1)) - 1)
@@ -197,14 +197,14 @@ class IrFunction:
         return self.beyond(real, lanes, [self.magnitudes(real.vector(lanes), values)])
 
     def beyond(self, real: FloatType, lanes: int, magnitudes: Sequence[str]) -> str:
-        """Return a mask of the lanes in which the sum of magnitudes exceeds the largest input or is not finite."""
+        """Emit a mask of lanes in which the sum of ``magnitudes`` exceeds the largest valid input or is not finite."""
         kind, largest = real.vector(lanes), real.literal(real.limits.largest_input, lanes)
         return self.let(f"fcmp ugt {kind} {self.added(kind, magnitudes)}, {largest}")
 
     def any_not_finite(self, real: FloatType, arrays: Sequence[tuple[str, int]]) -> str:
-        """Return a flag, true if any element of contiguous arrays is not finite; the arrays have their sizes.
+        """Emit a flag that is true if an element of contiguous arrays is not finite, and return its name.
 
-        Elements are checked in vectors of four.
+        ``arrays`` has the address and the number of elements of each array.  Elements are checked in vectors of four.
         """
         fours: list[str] = []
         singles: list[str] = []
@@ -230,11 +230,11 @@ class IrFunction:
         carried: list[str] | None = None,
         ending: Callable[[str, str], None] | None = None,
     ) -> Iterator[str]:
-        """Emit a loop whose index runs from ``start`` in steps while it is below ``stop``.
+        """Emit a loop whose index runs from ``start`` in steps of ``step`` while it is below ``stop``; yield the index.
 
-        It may have no iteration. ``carried`` is a list of loop-carried values of type ``kind``.  It has the initial
-        values before the loop, and the current values in the body, which must replace them by the next values.  After
-        the loop it has the final values.
+        The loop may have no iteration. ``carried`` is a list of loop-carried values of type ``kind``.  It has the
+        initial values before the loop, and the current values in the body, which must replace them by the next values.
+        After the loop it has the final values.
 
         ``ending(index, leave)`` is called after the code of each iteration, and may emit branches to the label
         ``leave``. The final values are then those at the start of that iteration.
@@ -308,9 +308,10 @@ class IrFunction:
 
     @contextmanager
     def instead(self, flag: str, kinds: Sequence[str], values: list[str]) -> Iterator[list[str]]:
-        """Emit code that replaces values if the flag is set.
+        """Emit code that replaces ``values`` by other values if the flag is set.
 
-        The body assigns the new values to the yielded list; after the ``with`` statement the list has the results.
+        The ``with`` body assigns the new values to the yielded list; after the ``with`` statement the list has the
+        results.
         """
         yes, after, before = self._label("yes"), self._label("after"), self._block
         replaced = list(values)
@@ -352,9 +353,9 @@ class IrFunction:
 
 
 def transpose(f: IrFunction, vectors: list[str], real: FloatType, lanes: int) -> list[str]:
-    """Transpose square matrices in vectors by exchanging halves, quarters ...
+    """Transpose square matrices that are stored in vector registers, by exchanging halves, then quarters, and so on.
 
-    There are as many vectors as a matrix has rows; adjacent matrices fill the lanes.
+    Vector i has row i of all matrices, side by side.  There are as many vectors as a matrix has rows.
     """
     kind, d, rows = real.vector(lanes), 1, len(vectors)
     while d < rows:

@@ -26,7 +26,7 @@ Strip = Callable[[str | int], list[str]]  # vectors of as many elements as lanes
 
 
 def is_streamed(port: Port) -> bool:
-    """Return True if there is a function that writes the output past the caches."""
+    """Return True if an output of this shape can be written by non-temporal stores, which bypass the caches."""
     return port.size >= _LONG
 
 

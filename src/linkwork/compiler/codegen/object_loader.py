@@ -110,7 +110,7 @@ def _loaded(objects: Sequence[bytes], known: Mapping[str, int]) -> Loaded:
 
 
 def _sections(code: bytes) -> list[_Section]:
-    """Return the sections of a file."""
+    """Return the sections of an object file in the format ELF; raise _Unsupported if only LLVM can load the file."""
     *kinds, start, size, count, _ = _HEAD.unpack_from(code)
     if code[:4] != b"\x7fELF" or tuple(kinds) != _EXPECTED or size != 64:
         raise _Unsupported("a file of another system")
@@ -170,7 +170,7 @@ class _Memory:
         self.start = ctypes.addressof(ctypes.c_char.from_buffer(self._bytes))
 
     def add(self, code: bytes, section: _Section) -> int:
-        """Copy a section and return its address."""
+        """Copy an object file's section into memory and return its address."""
         k = _kind(section)
         first = _up(self._ends[k], max(section.alignment, _ALIGNMENT))
         self._ends[k] = first + section.size

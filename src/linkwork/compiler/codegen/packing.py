@@ -43,7 +43,7 @@ class Packed(Protocol):
 
 
 def packing_functions(text: IrModule, layout: Packed) -> None:
-    """Add the functions that pack inputs and unpack outputs, shared by ports of equal shape.
+    """Add LLVM functions that pack input samples into vectors and unpack results; ports of equal shape share them.
 
     Also add ``@slots{j}``, a table of the positions of the results of output j.  Vectors of one lane are moved one
     element at a time.
@@ -81,7 +81,7 @@ def packing(operation: str, port: Port, index: int | None = None) -> str:
 
 
 def _pack(name: str, port: Port, real: FloatType, lanes: int, unused: frozenset[int]) -> IrFunction:
-    """Return the function that packs a block of a contiguous input: a vector for each used element."""
+    """Return the LLVM function that packs contiguous samples of an input: a vector of samples for each used element."""
     f = IrFunction(f"define internal void {name}(ptr %buffer, ptr %array, i64 %step, ptr %nan)")
     width, rows = real.bytes * lanes, _rows(f, "%array", "%step", lanes)
     magnitudes: list[str] = []
@@ -117,7 +117,10 @@ def _pack(name: str, port: Port, real: FloatType, lanes: int, unused: frozenset[
 
 
 def _unpack(port: Port, real: FloatType, lanes: int, streamed: bool = False) -> IrFunction:
-    """Return the function that unpacks a block to a contiguous output, by a table of the elements' positions."""
+    """Return the LLVM function that writes vectors of samples to a contiguous output.
+
+    A table has the position of each element's vector.
+    """
     name = packing("unpack_streamed" if streamed else "unpack", port)
     f = IrFunction(f"define internal void {name}(ptr %buffer, ptr %array, i64 %step, ptr %slots)")
     vector, width = real.vector(lanes), real.bytes * lanes
@@ -148,9 +151,9 @@ def _unpack(port: Port, real: FloatType, lanes: int, streamed: bool = False) -> 
 def pack_into_registers(
     f: IrFunction, port: Port, array: str, step: str, real: FloatType, lanes: int
 ) -> tuple[list[str], list[str]]:
-    """Return a block of an input as vectors, one for each element, and sums of their magnitudes.
+    """Emit loads of an input for ``lanes`` samples; return a vector for each element, and sums of magnitudes.
 
-    The sums show whether the elements are finite. Samples of few elements are adjacent.
+    The sums show whether the elements are finite. Samples of few elements must be adjacent.
     """
     if 0 < port.size <= SIDE_BY_SIDE:
         columns, loaded = _side_by_side(f, port, array, real, lanes)
@@ -170,7 +173,7 @@ def pack_into_registers(
 def unpack_from_registers(
     f: IrFunction, port: Port, array: str, step: str, columns: Sequence[str], real: FloatType, lanes: int
 ) -> None:
-    """Emit the writes of vectors, one for each element, to a block's samples of an output."""
+    """Emit the writes of results, a vector of samples for each element, to ``lanes`` samples of an output array."""
     if 0 < port.size <= SIDE_BY_SIDE:
         _put_side_by_side(f, port, array, columns, real, lanes)
         return
@@ -185,7 +188,7 @@ def unpack_from_registers(
 def _strip(
     f: IrFunction, rows: list[str], first: str | int, count: int, real: FloatType, lanes: int
 ) -> tuple[list[str], str]:
-    """Return elements of all samples, a vector for each, and the sum of all their magnitudes."""
+    """Emit loads of ``count`` adjacent elements of all samples; return a vector for each, and the sum of magnitudes."""
     offset = f.let(f"shl i64 {first}, {real.shift}") if isinstance(first, str) else real.bytes * first
     rows = [f.at(row, offset) for row in rows]
     half = count // 2 if count == lanes > 2 else count  # halves are concatenated after loading
@@ -199,7 +202,7 @@ def _strip(
 
 
 def _alone(f: IrFunction, rows: list[str], k: int, real: FloatType, lanes: int) -> str:
-    """Return one element of all samples."""
+    """Emit loads of element ``k`` of all samples, and return them as a vector."""
     column = "poison"
     for lane, row in enumerate(rows):
         x = f.load(real.name, f.at(row, real.bytes * k), real.bytes)
@@ -210,7 +213,7 @@ def _alone(f: IrFunction, rows: list[str], k: int, real: FloatType, lanes: int) 
 def _put_strip(
     f: IrFunction, rows: list[str], first: str | int, columns: Sequence[str], real: FloatType, lanes: int
 ) -> None:
-    """Emit the writes of consecutive elements of all samples, a vector for each."""
+    """Emit the writes of adjacent elements of all samples; ``columns`` has a vector of samples for each element."""
     count = len(columns)
     offset = f.let(f"shl i64 {first}, {real.shift}") if isinstance(first, str) else real.bytes * first
     for k, joined in enumerate(transpose(f, list(columns), real, lanes)):
@@ -219,14 +222,14 @@ def _put_strip(
 
 
 def _put_alone(f: IrFunction, rows: list[str], k: int, column: str, real: FloatType, lanes: int) -> None:
-    """Emit the writes of one element of all samples."""
+    """Emit the writes of element ``k`` of all samples from the vector ``column``."""
     for lane, row in enumerate(rows):
         x = f.let(f"extractelement {real.vector(lanes)} {column}, i32 {lane}")
         f.store(real.name, x, f.at(row, real.bytes * k), real.bytes)
 
 
 def _side_by_side(f: IrFunction, port: Port, array: str, real: FloatType, lanes: int) -> tuple[list[str], list[str]]:
-    """Return the elements of adjacent samples as vectors, one for each element, and the vectors as they were loaded."""
+    """Emit loads of adjacent samples; return a vector of samples for each element, and the vectors as loaded."""
     kind, width, size = real.vector(lanes), real.bytes * lanes, port.size
     loaded = [f.load(kind, f.at(array, width * k), real.bytes) for k in range(size)]
     sources = [[divmod(lane * size + k, lanes) for lane in range(lanes)] for k in range(size)]
@@ -236,7 +239,7 @@ def _side_by_side(f: IrFunction, port: Port, array: str, real: FloatType, lanes:
 def _put_side_by_side(
     f: IrFunction, port: Port, array: str, columns: Sequence[str], real: FloatType, lanes: int
 ) -> None:
-    """Emit the writes of elements, a vector for each, as adjacent samples."""
+    """Emit the writes of adjacent samples; ``columns`` has a vector of samples for each element."""
     width, size = real.bytes * lanes, port.size
     for k in range(size):
         sources = [divmod(lanes * k + lane, size)[::-1] for lane in range(lanes)]
@@ -267,7 +270,7 @@ def _unpack_side_by_side(port: Port, real: FloatType, lanes: int) -> IrFunction:
 
 
 def _pack_slowly(port: Port, real: FloatType, lanes: int) -> IrFunction:
-    """Return the function that packs ``count`` samples of any strides; the last one fills unused lanes."""
+    """Return the LLVM function that packs ``count`` samples of any strides; the last sample fills unused lanes."""
     f = _slow_function(packing("pack_slowly", port), "%nan")
     last = f.let("sub i64 %count, 1")
     with f.loop(port.size) as element:
@@ -284,7 +287,7 @@ def _pack_slowly(port: Port, real: FloatType, lanes: int) -> IrFunction:
 
 
 def _unpack_slowly(port: Port, real: FloatType) -> IrFunction:
-    """Return the function that unpacks to ``count`` samples of any strides, one element at a time."""
+    """Return the LLVM function that writes results to ``count`` samples of any strides, one element at a time."""
     f = _slow_function(packing("unpack_slowly", port), "%slots")
     with f.loop(port.size) as element:
         offset = _strided(f, port, element)
@@ -313,7 +316,7 @@ def _strided(f: IrFunction, port: Port, element: str) -> str:
 
 
 def _rows(f: IrFunction, array: str, step: str, lanes: int) -> list[str]:
-    """Return the addresses of a block's samples."""
+    """Return the addresses of ``lanes`` samples of an array that are ``step`` bytes apart."""
     return [f.at(array, f.let(f"mul i64 {step}, {lane}")) for lane in range(lanes)]
 
 
@@ -361,7 +364,10 @@ def _parted(f: IrFunction, vector: str, real: FloatType, lanes: int, count: int)
 def _picked(
     f: IrFunction, vectors: Sequence[str], sources: Sequence[tuple[int, int]], real: FloatType, lanes: int
 ) -> str:
-    """Return a vector composed of lanes of several vectors: ``sources`` has a pair (vector, lane) for each lane."""
+    """Emit a vector composed of lanes of several vectors, and return its name.
+
+    ``sources`` has a pair (vector, lane) for each lane of the result.
+    """
     kind, result, first = real.vector(lanes), vectors[0], True
     for number, next_vector in enumerate(vectors[1:], 1):
         current_lanes = [source_lane if first else lane for lane, (_, source_lane) in enumerate(sources)]

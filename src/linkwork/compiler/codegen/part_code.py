@@ -44,7 +44,7 @@ __all__ = ["PARTS", "CodegenOptions", "elementary_function", "parts_here"]
 
 
 class CodegenOptions:
-    """The layout of a program's code for a target and a floating-point type."""
+    """A program's layout for a target and a floating-point type, from which the code of its parts is written."""
 
     def __init__(self, program: Program, target: Target, real: FloatType = DOUBLE) -> None:
         self.program, self.target, self.prefix = program, target, symbol_prefix(program.name)
@@ -73,7 +73,7 @@ class CodegenOptions:
         return [text if isinstance(text, WrittenObject) else _module(text, self.target) for text in texts]
 
     def text(self) -> IrModule:
-        """Return a new module to write to."""
+        """Return a new, empty LLVM module with this program's settings."""
         return IrModule(self.prefix, self.shared, self.assembled, self.target.system.assembled_convention)
 
 

@@ -93,7 +93,7 @@ def along_function(layout: Layout, name: str, columns: int) -> Instructions:
 
 
 def _find(f: Instructions, s: str, breaks: str, levels: str, segments: str, last: str, first: str, many: int) -> None:
-    """Emit the search for the segments of ``many`` positions from ``first`` on.
+    """Emit the search for the table segments that contain ``many`` positions, from position ``first`` on.
 
     If all these positions are in the segment of the position before, that segment is the result; otherwise each
     position's segment is found by bisection.

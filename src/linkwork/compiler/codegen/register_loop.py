@@ -92,7 +92,7 @@ def direct_function(layout: Layout) -> Instructions:
 def _packed(
     f: Instructions, layout: Layout, arrays: Sequence[str], steps: Sequence[str]
 ) -> tuple[list[str], list[str]]:
-    """Return the elements of a vector of samples, and sums of their magnitudes."""
+    """Emit loads of all inputs for a vector of samples; return a vector for each element, and sums of magnitudes."""
     elements, totals = [], []
     for port, array, step in zip(layout.program.inputs, arrays, steps, strict=False):
         columns, sums = pack_into_registers(f, port, array, step, layout.real, layout.lanes)

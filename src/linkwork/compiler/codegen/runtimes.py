@@ -77,7 +77,10 @@ class Runtime(ABC):
 
     @abstractmethod
     def begin_work(self, f: IrFunction) -> str:
-        """Emit the beginning of long work; return the flag that is true in the thread that `attend` may end."""
+        """Emit the beginning of a long computation.
+
+        Return the flag that is true in the thread whose work `attend` may end.
+        """
 
     @abstractmethod
     def attend(self, f: IrFunction, data: str) -> str:
@@ -85,7 +88,10 @@ class Runtime(ABC):
 
     @abstractmethod
     def end_batch(self, f: IrFunction, count: str, longest: int) -> None:
-        """Emit a check for the caller's signals after each ``longest`` samples."""
+        """Emit a check for the caller's signals at the end of a call, due after ``longest`` samples of all calls.
+
+        ``count`` is the number of samples of this call.
+        """
 
     @abstractmethod
     def add(self, f: IrFunction, address: str, number: str) -> str:
@@ -93,7 +99,7 @@ class Runtime(ABC):
 
     @abstractmethod
     def memory(self, f: IrFunction, size: int, lent: str) -> tuple[str, str]:
-        """Emit the provision of ``size`` bytes of aligned memory; return its address, and a pointer for `release`.
+        """Emit code that provides ``size`` bytes of aligned memory; return its address, and a pointer for `release`.
 
         The pointer is null if no memory is available, and "" for memory on the stack.  ``lent`` is memory that the
         caller provides, if any.
@@ -105,7 +111,7 @@ class Runtime(ABC):
 
     @abstractmethod
     def lent(self, f: IrFunction, used: int) -> tuple[str, ...]:
-        """Emit and return the arguments after the arrays with which a batch calls ``@sample`` (see `sample_arguments`).
+        """Emit and return the arguments by which a batch lends memory to ``@sample``; they follow the arrays.
 
         The batch itself uses the first ``used`` bytes of the caller's memory, so ``@sample`` gets the memory after
         them.
@@ -133,7 +139,7 @@ class Runtime(ABC):
 
 
 class PythonRuntime(Runtime):
-    """Calls by NumPy and Python in this process."""
+    """Interface between compiled code and NumPy and Python, which call it in this process."""
 
     result, sample_arguments, threads = "void", (), True
 
@@ -200,7 +206,7 @@ class PythonRuntime(Runtime):
 
 
 class PlainRuntime(Runtime):
-    """Calls by any program; each has its own `Call`.
+    """Interface between compiled code and any calling program, without Python; each call has its own record `Call`.
 
     Inside ``@loop`` the processor rounds to nearest and computes with denormal numbers, whatever the caller has set.
     Afterwards the caller's settings and flags are restored.
@@ -284,7 +290,7 @@ _RUNTIMES: dict[str, type[Runtime]] = {"python": PythonRuntime, "plain": PlainRu
 
 
 def runtime_of(target: Target) -> Runtime:
-    """Return the version of the interface that a target names, for its operating system."""
+    """Return the interface between compiled code and its caller that a target names, for its operating system."""
     return _runtime(target.runtime, target.system)
 
 
@@ -310,7 +316,10 @@ _DEFAULT_MXCSR = 0x1F80  # all exceptions masked, round to nearest, denormal num
 
 
 def set_default_flags(f: IrFunction, target: Target) -> None:
-    """Set rounding to nearest and denormal numbers, as C programs begin; after `save_flags`."""
+    """Emit code that sets rounding to nearest and enables denormal numbers, the state in which C programs begin.
+
+    It must follow `save_flags`.
+    """
     if target.triple.startswith("x86_64"):
         setting = f.let("alloca i32, align 4")
         f.store("i32", str(_DEFAULT_MXCSR), setting, 4)

@@ -46,17 +46,17 @@ class Pointers:
     stored_columns: str = ""
 
     def __str__(self) -> str:
-        """Return the pointers as arguments of a function."""
+        """Return the pointers to the frame and the input columns as arguments of an LLVM function call."""
         return ", ".join(f"ptr {pointer}" for pointer in (self.frame, *self.columns))
 
     @staticmethod
     def arguments(count: int) -> Pointers:
-        """Return the pointers that a function has as arguments."""
+        """Return the pointers to the frame and to ``count`` input columns that an LLVM function has as parameters."""
         return Pointers("%frame", tuple(f"%column{k}" for k in range(count)))
 
 
 class BlockCode(ABC):
-    """Writes blocks into functions and modules."""
+    """Writes the straight-line code between loops and branches into LLVM functions and modules."""
 
     def __init__(
         self, new_text: Callable[[], IrModule], target: Target, real: FloatType, lanes: int, stem: str
@@ -84,7 +84,7 @@ class BlockCode(ABC):
         return "true" if self.lanes == 1 else "-1"
 
     def without(self, f: Instructions, mask: str, others: str) -> str:
-        """Return the lanes of a mask that are not in a second mask."""
+        """Emit the lanes of ``mask`` that are not in the mask ``others``, and return the name of their mask."""
         return f.let(f"and {self.mask} {mask}, {f.let(f'xor {self.mask} {others}, {self.all_lanes}')}")
 
     def max_count(self, loop: Loop) -> float:
@@ -99,7 +99,10 @@ class BlockCode(ABC):
         """Emit a loop, a branch or a call."""
 
     def inline(self, scope: Scope) -> bool:
-        """Return True if the blocks of a scope are part of its driver."""
+        """Return True if a scope's straight-line code is emitted inside the function that runs its loops and branches.
+
+        Otherwise each block of straight-line code is a separate function.
+        """
         return scope.work <= INLINE
 
     # -- steps
@@ -107,10 +110,11 @@ class BlockCode(ABC):
     def run(
         self, f: Instructions, scope: Scope, steps: slice, at: Pointers, mask: str, *, inline: bool
     ) -> Callable[[int], str]:
-        """Emit code for steps of a scope; return a function from a value's index to its name in that code.
+        """Emit code for the steps ``steps`` of a scope: straight-line code, loops, branches and calls.
 
-        The function has the names that are valid after the last block of straight-line code. They exist only if blocks
-        are emitted ``inline``, in the current function.
+        Return a function from a value's index to its name in that code.  It knows the values that are available after
+        the last block of straight-line code.  The names exist only if blocks are emitted ``inline``, in the current
+        function.
         """
         name: Callable[[int], str] = lambda value: ""  # noqa: E731
         for step in scope.steps[steps]:
@@ -198,7 +202,10 @@ class BlockCode(ABC):
         return result
 
     def _names(self, f: Any, scope: Scope, at: Pointers, names: dict[int, Any]) -> Callable[[int], Any]:
-        """Return a function that names a value by its index; a value that ``names`` lacks is loaded."""
+        """Return a function that gives the name of a value in the code, by its index.
+
+        ``names`` has known names; any other value is loaded from the frame, the array of intermediate values.
+        """
         instructions = scope.listing.instructions
         bases = {c.number: c.results for c in scope.steps if isinstance(c, Control)}
 
@@ -218,7 +225,10 @@ class BlockCode(ABC):
         return name
 
     def _written(self, f: Any, scope: Scope, step: BasicBlock, at: Pointers) -> Callable[[int], Any]:
-        """Write a block with ``f``, the current function or a `BlockAssembler`."""
+        """Emit a block of straight-line code; return a function that names a value by its index.
+
+        ``f`` is the current LLVM function, or a `BlockAssembler` that writes machine code without LLVM.
+        """
         instructions = scope.listing.instructions
         bases = {c.number: c.results for c in scope.steps if isinstance(c, Control)}
         names: dict[int, Any] = {}
@@ -278,9 +288,9 @@ class BlockCode(ABC):
         return name
 
     def _table_copies(self, f: Instructions, scope: Scope, step: BasicBlock, at: Pointers) -> list[tuple[int, int]]:
-        """Emit loops over tables that copy values between slots of the frame, and constants to slots.
+        """Emit loops that copy values between slots of the frame and write constants to slots, driven by tables.
 
-        Return the block's other copies, as pairs (value, slot).
+        Return the block's other copies, which remain to be emitted, as pairs (value, slot).
         """
         instructions = scope.listing.instructions
         bases = {c.number: c.results for c in scope.steps if isinstance(c, Control)}
@@ -367,9 +377,9 @@ def copy_values(
 
 
 def long_runs(moves: Sequence[tuple[int, int]]) -> tuple[list[tuple[int, int, int]], list[tuple[int, int]]]:
-    """Return the moves of many adjacent slots as triples (source, target, count), and the other moves.
+    """Split moves between slots into long runs of adjacent slots and single moves.
 
-    A move is a pair of slots: its source and its target.
+    A move is a pair of slots (source, target).  A run is a triple (first source, first target, count).
     """
     runs: list[tuple[int, int, int]] = []
     for source, target in moves:

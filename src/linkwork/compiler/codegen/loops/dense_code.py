@@ -23,7 +23,7 @@ ROWS = 4  # processed together
 
 
 class StepWriter(Protocol):
-    """The writer of the functions of a program's steps."""
+    """What writers of matrix code use of the code generator: its types, module, and creation of functions and names."""
 
     real: FloatType
     target: Target
@@ -36,7 +36,7 @@ class StepWriter(Protocol):
 
 
 def step_function(code: StepWriter, stem: str, write: Callable[[Instructions, str], None]) -> str:
-    """Write an LLVM function of a program's frame, its array of values in memory, and return the function's name.
+    """Write an LLVM function that runs on a frame (the array of a program's values); return the function's name.
 
     ``write(function, name)`` writes the function's instructions.
     """
@@ -87,7 +87,7 @@ class DenseCode:
         return self.f.let(f"shufflevector {kind} {first}, {kind} poison, <{wide} x i32> zeroinitializer")
 
     def plus(self, total: str, x: str, y: str, wide: int = 1) -> str:
-        """Return total + x y, rounded once if the processor fuses."""
+        """Emit ``total + x y``, by a fused multiply-add if the processor has one, and return its name."""
         f, kind = self.f, self.kind(wide)
         if not f.fused:
             return f.let(f"fadd {kind} {total}, {f.let(f'fmul {kind} {x}, {y}')}")
@@ -115,7 +115,7 @@ def product_driver(code: StepWriter, step: Control) -> str:
 
 
 class _Product(DenseCode):
-    """Writer of the function of a matrix product."""
+    """Writer of the LLVM function that computes a product of two dense matrices."""
 
     def __init__(self, f: Instructions, code: StepWriter, step: Control) -> None:
         super().__init__(f, code)

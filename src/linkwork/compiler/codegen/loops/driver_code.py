@@ -47,7 +47,7 @@ _MIN_TABLE = 64  # values from which on they are copied by a table
 
 
 class ControlCode(BlockCode):
-    """Writes the functions of a program's steps into modules, each once."""
+    """Writes the LLVM functions that run a program's loops, branches, calls and matrix instructions, each once."""
 
     def __init__(
         self, new_text: Callable[[], IrModule], target: Target, real: FloatType, lanes: int, stem: str
@@ -221,7 +221,10 @@ class ControlCode(BlockCode):
             f.put(x, "%frame", slot)
 
     def _start(self, f: Instructions, column: Column, outer: Pointers) -> str:
-        """Return the address of a column of loop inputs at the first iteration; a column of constants is declared."""
+        """Return the address of a column of loop inputs, at the first iteration.
+
+        A column has one input of all iterations.  A column of constants is declared in the module.
+        """
         if column.table:
             values = ", ".join(f"{self.real.name} {self.real.literal(x)}" for x in column.table)
             name = self.name("table")
@@ -252,9 +255,9 @@ class ControlCode(BlockCode):
                 steps[0] = f.let(f"add i64 {steps[0]}, 1")
 
     def head(self, f: Instructions, step: Control, active: str, at: Pointers, inline: bool) -> None:
-        """Emit the condition of a loop, and end the lanes in which it is false.
+        """Emit the condition of a loop, and remove from the active lanes those in which the loop ends.
 
-        Lanes that have reached the maximum number of iterations end too.
+        The loop ends in a lane if the condition is false, or after the maximum number of iterations.
         """
         loop: Loop = step.bundle
         (scope,) = step.scopes
@@ -318,7 +321,7 @@ class ControlCode(BlockCode):
             f.put(x, pointer, index)
 
     def _results_in_frame(self, scope: Scope, step: Control, loop: Loop, fewest: int) -> dict[int, int]:
-        """Return slots of the frame that have an iteration's result already, so that no block must store it.
+        """Return the frame slots that have results of an iteration already, so that no block must store them.
 
         The keys are indices of the results; the values are slots that no carried value of the loop occupies.  Returns
         {} if there are fewer than ``fewest``.
@@ -424,5 +427,5 @@ class ControlCode(BlockCode):
             f.store(self.mask, f.let(f"xor {self.mask} {mask}, {bad}"), active)
 
     def _set(self, f: Instructions, mask: str, number: float, slot: int, frame: str) -> None:
-        """Emit the write of a constant to the lanes of ``mask`` in a slot."""
+        """Emit the write of a constant to a slot of the frame, in the lanes of ``mask``."""
         f.put_in(f.lanes_of(mask), f.constant(number), frame, slot)

@@ -49,7 +49,7 @@ FRAME, SLICE, TABLE = "frame", "slice", "table"
 
 
 class Slot(NamedTuple):
-    """The position of a scalar: in the frame, or in a column of the inputs of a loop's iterations."""
+    """Where a scalar is stored: in the frame (the array of intermediate values), or in a column of a loop's inputs."""
 
     area: str
     number: int
@@ -58,9 +58,10 @@ class Slot(NamedTuple):
 
 @dataclass
 class Column:
-    """Adjacent inputs of a loop's iterations: the position in the first iteration, and the stride to the next.
+    """The memory of one or more adjacent inputs of a loop: their position in the first iteration, and the stride.
 
-    A column of constants is a table with one number for each iteration, equal for all lanes.
+    The stride leads to the next iteration.  A column of constants is a table with one number for each iteration, equal
+    for all lanes.
     """
 
     start: Slot
@@ -70,7 +71,7 @@ class Column:
     rows: int = 0  # number of iterations that have inputs of their own, if not all: later ones read those of the last
 
     def is_followed_by(self, other: Column) -> bool:
-        """Return True if another column directly follows this one, in every iteration."""
+        """Return True if the inputs of ``other`` directly follow the inputs of this column, in every iteration."""
         if self.table or other.table or self.rows or not self.stride == other.stride != 0:
             return False
         return other.start == self.start._replace(number=self.start.number + self.count)
@@ -89,9 +90,9 @@ class BasicBlock:
 
 @dataclass
 class Control:
-    """A step that is a loop, a branch, a call, a table of calls or an instruction on matrices.
+    """A step of the execution that is a loop, a branch, a call, a table of calls or a matrix instruction.
 
-    It has the index of the instruction, the first slot of its results, and the scopes of its bodies.
+    It has the index of the instruction, the first slot of its results, and the scopes (planned instructions) inside it.
     """
 
     number: int
@@ -106,14 +107,17 @@ class Control:
 
     @property
     def ending(self) -> tuple[int, int]:
-        """Slots of the number of iterations and of the status, for a loop with a condition."""
+        """The two slots of a loop with a condition that have its number of iterations and its status."""
         first = self.results + self.bundle.carried
         return first, first + 1
 
 
 @dataclass
 class Scope:
-    """A list of instructions with its steps, and the slots of its inputs and of the stored values."""
+    """A list of instructions planned for execution: its steps, and the slots of its inputs and stored values.
+
+    Slots are positions in the frame, the array of intermediate values.
+    """
 
     listing: InstructionList
     inputs: Sequence[Slot]
@@ -154,14 +158,17 @@ class Scope:
 
     @property
     def last(self) -> BasicBlock:
-        """The last step, in which all results are available."""
+        """The last step: straight-line code, after which all results of the scope are available."""
         step = self.steps[-1]
         assert isinstance(step, BasicBlock)
         return step
 
 
 class FrameAllocator:
-    """Allocates slots of a frame; a called body uses a part of its caller's frame, the same for every call."""
+    """Allocates slots of the frame, the array of a program's intermediate values.
+
+    A called subroutine uses a part of its caller's frame, the same for every call.
+    """
 
     def __init__(self, size: int) -> None:
         self.size = size

@@ -51,7 +51,7 @@ def plan_program(program: InstructionList) -> tuple[Scope, FrameAllocator]:
 
 
 class _Planner:
-    """Planner of one scope (a program or a body): its steps, and the frame slots of its values."""
+    """Planner of one list of instructions: it forms the steps, and assigns slots in memory to the values."""
 
     def __init__(
         self,
@@ -101,7 +101,7 @@ class _Planner:
     # -- steps
 
     def _bounds(self) -> list[tuple[int, int]]:
-        """Return the bounds of steps (start, stop) as indices of instructions.
+        """Return the instruction indices (start, stop) of each step.
 
         There is a block of straight-line code before and after every loop, branch or call, and after a loop's
         condition.
@@ -149,7 +149,10 @@ class _Planner:
 
     @cached_property
     def _needs_no_slot(self) -> list[bool]:
-        """True for leaves, results of controls, and elements of tables changed in place."""
+        """For each instruction, True if its value is not assigned a slot in the frame.
+
+        These are inputs and constants, results of loops, branches and calls, and elements of tables changed in place.
+        """
         instructions = self.listing.instructions
         without = {k for k in self.listing.bundles if instructions[k][0] in CONTROL} | self.scope.puts
         result = [
@@ -238,7 +241,7 @@ class _Planner:
             free += [scope.slots[value] for value in ending.get(s, ())]
 
     def existing_slot(self, value: int) -> Slot | None:
-        """Return the position that a value has without a copy, or None."""
+        """Return the position in memory where a value already is; None if it must be stored first."""
         operation, _, number = self.listing.instructions[value]
         control = self._control_of(value)
         if control is not None:
@@ -248,7 +251,7 @@ class _Planner:
         return Slot(FRAME, self.scope.slots[value]) if value in self.scope.slots else None
 
     def _slot_of(self, value: int, before: BasicBlock) -> int:
-        """Return a slot of a value in the frame; the preceding block stores it there if necessary."""
+        """Return the frame slot of a value; the block ``before`` stores the value there if necessary."""
         result = self.existing_slot(value)
         if result is not None and result.area == FRAME:
             return result.number
@@ -266,7 +269,7 @@ class _Planner:
         return result if result is not None and result.area != FRAME else Slot(FRAME, self._slot_of(value, before))
 
     def _adjacent_slots(self, values: Sequence[int], before: BasicBlock, at: int | None = None) -> int:
-        """Return the first of adjacent slots that the preceding block fills with the values."""
+        """Return the first of adjacent slots to which the block ``before`` copies the values."""
         base = self.memory.take(len(values)) if at is None else at
         before.copies += [(value, base + k) for k, value in enumerate(values)]
         return base
@@ -340,23 +343,26 @@ class _Planner:
         )
 
     def _read_in_place(self, step: Control, runs: Sequence[Sequence[int]], before: BasicBlock) -> None:
-        """Set the slots of a step's arguments, given as runs of values; each run needs adjacent slots.
+        """Set where a step reads its arguments: each sequence of values in ``runs`` needs adjacent slots.
 
-        The preceding block stores a run if its values are not adjacent already.
+        The block ``before`` copies a sequence to adjacent slots if it is not stored so already.
         """
         step.arguments = tuple([self._run_of_slots(values, before) for values in runs])
         starts = zip(step.arguments, runs, strict=True)
         step.outside = tuple([start + k for start, run in starts for k in range(len(run))])
 
     def _called(self, body: Region) -> tuple[Scope, int]:
-        """Return the scope of a called body, planned once, and the start of its frame."""
+        """Return the plan of a called subroutine, made once for all calls, and the slot at which its frame begins."""
         if body not in self.memory.called:
             scope, memory = plan_program(body)
             self.memory.called[body] = scope, self.memory.take(memory.size)
         return self.memory.called[body]
 
     def _columns(self, stacked: Sequence[int], loop: Loop, before: BasicBlock) -> tuple[tuple[Column, ...], list[Slot]]:
-        """Return the columns of a loop's inputs, and the position of each for its body."""
+        """Return the columns of a loop's inputs, and the position of each input as its body reads it.
+
+        A column has adjacent inputs of all iterations.
+        """
         columns: list[Column] = []
         positions: list[Slot] = []
         for rows, count in zip(stacked, loop.reads, strict=False):  # where another loop has stored them

@@ -155,7 +155,7 @@ class _Front(DenseCode):
         wide: int,
         many: int,
     ) -> None:
-        """Emit the additions of `_multiplied` for the columns from j on, beyond the block on the diagonal.
+        """Emit the row additions of `_multiplied` for the columns from j on, beyond the block on the diagonal.
 
         ``many`` vectors of ``wide`` columns are processed together.
         """
@@ -205,7 +205,7 @@ class _Front(DenseCode):
                 self.put(do(self.get(at, wide), wide, y), at, wide)
 
     def _pivot(self, i: str) -> str:
-        """Emit the reciprocal of pivot i into the diagonal, and return the factor that scales row i."""
+        """Emit code that replaces pivot i by the reciprocal of its square root; return the factor that scales row i."""
         f, at = self.f, self._element(i, i)
         x, before = self.get(at), self.get(self.address(self.before, i))
         least = f.let(f"fmul {f.type} {f.constant(self.front.least)}, {before}")

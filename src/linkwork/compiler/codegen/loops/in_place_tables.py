@@ -23,7 +23,10 @@ __all__ = ["InPlaceTable", "in_place_tables", "nan_values", "store", "written_ro
 
 @dataclass(frozen=True)
 class InPlaceTable:
-    """A table: its indices among a loop's carried values, and the instructions that write to it, in order."""
+    """A loop-carried table that stays in one place in memory, and the instructions that write its rows, in order.
+
+    It has the indices of the table's elements among the loop's carried values.
+    """
 
     indices: frozenset[int]
     puts: tuple[int, ...]
@@ -34,12 +37,12 @@ class InPlaceTable:
 
     @property
     def span(self) -> int:
-        """Number of slots of a row, including those between its elements."""
+        """Number of slots from the first to the last element of a row, including slots of other values between them."""
         return max(self.columns) - min(self.columns) + 1
 
 
 def in_place_tables(listing: InstructionList, loop: Loop) -> list[InPlaceTable]:
-    """Return the tables of a loop's body that can be changed in place."""
+    """Return the loop-carried tables that iterations change only row by row, so that they can stay in place."""
     instructions, results = listing.instructions, listing.results[listing.first :]
     carried: dict[int, dict[int, int]] = {}  # of each put: element of its table -> index of the carried value
     uses: dict[int, int] = {}  # of each put: number of uses of its elements
@@ -124,7 +127,10 @@ def written_rows(
 
 
 def store(f: Instructions, table: InPlaceTable, rows: WrittenRows, frame: str, base: int, lanes: str = "") -> None:
-    """Emit the writes of rows to a table in a frame, in the lanes ``lanes``; carried values begin at slot ``base``."""
+    """Emit the writes of ``rows`` to a table in the frame, in the lanes of the mask ``lanes`` ("" for all).
+
+    The loop's carried values, among them the table, begin at slot ``base``.
+    """
     kind, first = vector("i32", f.lanes), base + min(table.columns)
     spare = offsets(f, f.constant(0.0), 0, f.real.bytes, table.spare * f.align)
     for index, row in rows:

@@ -40,10 +40,9 @@ def attention_text(target: Target) -> str:
 
 
 def period_of(loop: Loop, target: Target, times: int = 1) -> int:
-    """Return the number of iterations between checks, a power of two; 0 for a loop too short to need any.
+    """Return the number of iterations between two checks for signals, a power of two; 0 for a short loop.
 
-    ``times`` is the number of times that the loop runs its iterations. If a target's caller has no signals, there are
-    no checks.
+    ``times`` is how often the whole loop is run. If a target's caller has no signals, there are no checks.
     """
     step = max(_longest(loop.body), 1.0)
     if not runtime_of(target).attends or loop.max_iterations * times * step <= BUDGET:
@@ -64,7 +63,10 @@ def end_if_interrupted(f: IrFunction, period: int, count: str, leave: str) -> No
 
 @once_per_list
 def _longest(listing: InstructionList) -> float:
-    """Return the maximum number of instructions between two checks; a loop with its own checks counts as `BUDGET`."""
+    """Return the maximum number of instructions between two checks for signals, in a run of ``listing``.
+
+    A loop with its own checks counts as `BUDGET`.
+    """
     total = float(len(listing.instructions))
     for instruction in listing.instructions:
         if instruction.operation is PART or instruction.operation.lowering.kind != "bundle":

@@ -39,7 +39,7 @@ _CACHED = 1 << 18  # [bytes] of frames that should stay in the second-level cach
 
 
 def _is_refilled(step: BasicBlock | Control) -> bool:
-    """Return True for a loop with a condition in which a lane that ends a sample takes the next sample.
+    """Return True for a loop with a condition whose idle SIMD lanes take further samples.
 
     Iterations of such a loop must be long, and longer than the copies of a sample's outer inputs and tables.
     """
@@ -104,7 +104,7 @@ def block_texts(layout: ControlLayout, new_text: Callable[[], IrModule]) -> list
 
 
 def _together(layout: ControlLayout, inline: bool) -> Iterator[slice]:
-    """Yield the slices of steps that run for one vector before the next.
+    """Yield slices of the program's steps; all steps of a slice run for a vector before the next vector.
 
     A slice ends before and after each loop with refilled lanes.  If the steps are not inline, each step is a slice.
     """
@@ -127,7 +127,10 @@ def sample_texts(layout: ControlLayout, new_text: Callable[[], IrModule]) -> lis
 
 
 def quick_sample_texts(layout: ControlLayout, new_text: Callable[[], IrModule]) -> list[IrModule | WrittenObject]:
-    """Return the modules of ``@sample`` with blocks of straight-line code written without LLVM, where possible."""
+    """Return the modules of ``@sample``, which computes one sample, for fast compilation.
+
+    Blocks of straight-line code are written without LLVM, where possible.
+    """
     code = ControlCode(new_text, layout.target, layout.real, 1, "sample")
     code.assembled = [] if can_assemble(layout.target, layout.real) else None
     code.in_lanes = False
@@ -172,7 +175,7 @@ def _short(scope: Scope) -> bool:
 
 
 def _runs(slots: Sequence[int]) -> list[tuple[int, int, int, int]]:
-    """Return slots in runs of equal distance: (index of the first, first slot, distance, count)."""
+    """Split slots into runs of equal distance, as tuples (index of the first, first slot, distance, count)."""
     runs: list[tuple[int, int, int, int]] = []
     for k, slot in enumerate(slots):
         if runs:
@@ -185,7 +188,7 @@ def _runs(slots: Sequence[int]) -> list[tuple[int, int, int, int]]:
 
 
 def _gathered(f: Instructions, real: FloatType, out: str, frame: str, slots: Sequence[int]) -> None:
-    """Emit a copy of numbers from the slots in a table to adjacent positions."""
+    """Emit a copy of the frame's numbers at ``slots`` to adjacent positions at ``out``."""
     table = f"@.sample.from_{out[1:]}"
     offsets = ", ".join([f"i32 {slot * real.bytes}" for slot in slots])
     f.declare(f"{table} = internal constant [{len(slots)} x i32] [{offsets}]")
@@ -196,7 +199,7 @@ def _gathered(f: Instructions, real: FloatType, out: str, frame: str, slots: Seq
 
 
 def _copied(f: Instructions, real: FloatType, to: str, source: str, count: int, distance: int = 1) -> None:
-    """Emit a copy of numbers at equal distances to adjacent positions."""
+    """Emit a copy of ``count`` numbers, ``distance`` apart at ``source``, to adjacent positions at ``to``."""
     if count > MAX_UNROLLED:
         with f.loop(count) as k:
             offset = f.let(f"shl i64 {k}, {real.shift}")
@@ -212,10 +215,10 @@ _IDLE = 4  # lanes for each idle one before lanes are refilled, which costs more
 
 
 def refill_function(code: ControlCode, step: Control, frame_bytes: int, vectors: int) -> str:
-    """Write a function ``(frames, vectors)`` that runs a loop for the samples of frames; return its name.
+    """Write an LLVM function ``(frames, vectors)`` that runs a loop for all samples of the frames; return its name.
 
-    A lane whose sample has ended takes the next sample. One more frame, after the maximum number of frames, is the
-    working memory.
+    A frame is the memory of one vector of samples. A lane whose sample has ended takes the next sample. One more frame,
+    after the maximum number of frames, is the working memory.
     """
     loop: Loop = step.bundle
     (scope,) = step.scopes
@@ -269,7 +272,7 @@ def _take_function(code: ControlCode, name: str, slots: Sequence[int]) -> IrFunc
 
 
 def _give_function(code: ControlCode, name: str, slots: Sequence[int]) -> IrFunction:
-    """Return the function that copies slots of one lane to the frame of a sample."""
+    """Return the LLVM function that copies slots of one lane of the working frame to the frame of its sample."""
     f = code.function(f"define internal void {name}(ptr noalias %from, ptr noalias %to)")
     f.attributes = "noinline #0"
     real = code.real
@@ -282,7 +285,7 @@ def _give_function(code: ControlCode, name: str, slots: Sequence[int]) -> IrFunc
 
 
 def _each(f: IrFunction, name: str, offsets: Sequence[int], copy: Callable[[str | int], None]) -> None:
-    """Emit a copy for each offset, many of them by a loop over a table."""
+    """Emit ``copy(offset)`` for each offset, or a loop over a table of offsets if there are many."""
     if len(offsets) <= MAX_UNROLLED:
         for offset in offsets:
             copy(offset)
@@ -294,7 +297,7 @@ def _each(f: IrFunction, name: str, offsets: Sequence[int], copy: Callable[[str 
 
 
 class _Lanes:
-    """The sample of each lane, and which lanes have one."""
+    """Code that records which sample each SIMD lane computes, and which lanes have a sample."""
 
     def __init__(self, code: ControlCode, f: Instructions, step: Control, last_frame: str, frame_bytes: int) -> None:
         self.code, self.f, self.step, self.last_frame, self.frame_bytes = code, f, step, last_frame, frame_bytes
@@ -318,7 +321,7 @@ class _Lanes:
         f.do(f"call void {into}(ptr {address}, ptr {self.last_frame}, {code.mask} {bit})")
 
     def begin(self, fresh: str) -> None:
-        """Emit the initial status of the loop, for lanes with a new sample."""
+        """Emit the initial status of the loop for the lanes of the mask ``fresh``, which have a new sample."""
         f = self.f
         done, status = self.step.ending
         lanes = f.lanes_of(fresh)
@@ -331,7 +334,7 @@ class _Lanes:
         f.store(mask, f.let(f"or {mask} {f.load(mask, self.active)}, {active}"), self.active)
 
     def enough(self, idle: str, active: str) -> str:
-        """Return a flag, true if enough lanes are idle to refill them, or none is active."""
+        """Return a flag that is true if enough lanes are idle to give them new samples, or no lane is active."""
         f, mask = self.f, self.code.mask
         f.declare(f"declare {mask} @llvm.ctpop.{mask}({mask})")
         count = f.let(f"call {mask} @llvm.ctpop.{mask}({mask} {idle})")
@@ -340,7 +343,7 @@ class _Lanes:
         return f.any_of("i1", [many, nobody])
 
     def exchange(self, idle: str, into: str, back: str) -> None:
-        """Emit the copy of results from idle lanes, and of new samples into them while samples remain."""
+        """Emit code that copies results out of idle lanes and, while samples remain, new samples into these lanes."""
         f, code = self.f, self.code
         mask = code.mask
         f.declare(f"declare {mask} @llvm.cttz.{mask}({mask}, i1)")

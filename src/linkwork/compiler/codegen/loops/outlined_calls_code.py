@@ -28,7 +28,7 @@ _ARGUMENTS = (
 
 
 class Writer(Protocol):
-    """The writer of the functions of a program's steps."""
+    """What the writer of outlined calls uses of the code generator: its types, modules, and creation of functions."""
 
     real: FloatType
     width: int
@@ -41,7 +41,7 @@ class Writer(Protocol):
 
 
 class Distances:
-    """Positions of a body's inputs and outputs, which differ from call to call.
+    """Where a subroutine's inputs and outputs are in memory, relative to offsets that differ from call to call.
 
     Inputs and outputs at a constant distance from one another share an offset. ``of`` has, for each input and output,
     the index of its offset and its distance [slots] from it.
@@ -89,7 +89,7 @@ def calls_driver(code: Writer, step: Control) -> str:
 
 
 def _slots_of_calls(step: Control) -> list[list[int]]:
-    """Return the slots of inputs and outputs of each call."""
+    """Return, for each call, the slots in memory of its inputs and outputs."""
     count = len(step.arguments)
 
     def at(slot: int) -> int:
@@ -130,7 +130,10 @@ def _table(name: str, kind: str, entries: Sequence[str]) -> str:
 
 
 def _bodies(code: Writer, rows: OutlinedCalls, distances: Sequence[Distances]) -> list[str]:
-    """Write an LLVM function for each body, several functions in a module, and return their names."""
+    """Write an LLVM function for each distinct sequence of instructions, and return the functions' names.
+
+    Several functions are in one module.
+    """
     names: list[str] = []
     much = _MODULE_SIZE
     for k, body in enumerate(rows.bodies):
@@ -147,7 +150,7 @@ def _bodies(code: Writer, rows: OutlinedCalls, distances: Sequence[Distances]) -
 
 
 def _write(f: Instructions, body: Region, distances: Distances) -> None:
-    """Emit a body's instructions: inputs are loaded at first use, outputs are stored immediately."""
+    """Emit the instructions of a subroutine: inputs are loaded at first use, outputs are stored immediately."""
     instructions = body.instructions
     taken = len(distances.of) - len(body.results)
     names: dict[int, str] = {}

@@ -19,7 +19,7 @@ _LONGEST = 4  # elements that change together: with more, loads wait for stores 
 
 
 def factors_slots(factorization: SparseFactorization) -> int:
-    """Return the number of slots: results, and the scaled elements of a column."""
+    """Return the number of memory slots for a sparse factorization: its results, and a column's scaled elements."""
     return factorization.count + max((len(elements) for _, elements in factorization.columns()), default=0)
 
 
@@ -29,12 +29,12 @@ def factors_driver(code: StepWriter, step: Control) -> str:
 
 
 def solution_driver(code: StepWriter, step: Control) -> str:
-    """Write the function that solves equations with factors in a frame, and return its name."""
+    """Write the function that solves linear equations with a sparse matrix's factors, and return its name."""
     return step_function(code, "solution", lambda f, name: _Solution(f, code, step, name).write())
 
 
 class _Sparse(DenseCode):
-    """Writer of the function of an instruction on a sparse lower triangle."""
+    """Writer of an LLVM function for a sparse lower triangular matrix."""
 
     def __init__(self, f: Instructions, code: StepWriter, step: Control, name: str) -> None:
         super().__init__(f, code)
@@ -55,7 +55,7 @@ class _Sparse(DenseCode):
         return self.f.let(f"zext i32 {self.f.load('i32', at, 4)} to i64")
 
     def ends(self, table: str, k: str) -> tuple[str, str]:
-        """Return the index of the first entry of column k in a list, and the index after its last.
+        """Emit the bounds of column k in a list of all columns' entries: its first index, and the index after its last.
 
         ``table`` has the number of entries before each column.
         """
@@ -70,7 +70,7 @@ class _Sparse(DenseCode):
 
 
 class _Factors(_Sparse):
-    """Writer of the function of a factorization."""
+    """Writer of the LLVM function that factors a sparse matrix."""
 
     def __init__(self, f: Instructions, code: StepWriter, step: Control, name: str) -> None:
         super().__init__(f, code, step, name)
@@ -112,8 +112,8 @@ class _Factors(_Sparse):
     def _tables(self, changes: Sequence[Sequence[Change]], length: int) -> list[str]:
         """Write tables of the changes that subtract ``length`` adjacent elements of the factor L; return their names.
 
-        The first has the number of changes before each column's.  The others have offsets [bytes] of the factor, of the
-        first source and of the first target of each change.
+        The first table has, for each column, the number of changes before the column's changes.  The others have
+        offsets [bytes] of the factor, of the first source and of the first target of each change.
         """
         every = [change for column in changes for change in column]
         columns = {
@@ -125,7 +125,7 @@ class _Factors(_Sparse):
         return [self.table(f"{name}{length}", column) for name, column in columns.items()]
 
     def _change(self, offsets: Sequence[str], length: int) -> None:
-        """Subtract from adjacent elements of L, the targets, the products of a factor and the sources.
+        """Emit the subtraction of a factor times source elements of L from adjacent target elements of L.
 
         ``offsets`` are the offsets of the factor, the first source and the first target [bytes].
         """
@@ -143,7 +143,7 @@ class _Factors(_Sparse):
 
 
 class _Solution(_Sparse):
-    """Writer of the function of a solution."""
+    """Writer of the LLVM function that solves equations with the factor L of a sparse matrix."""
 
     def __init__(self, f: Instructions, code: StepWriter, step: Control, name: str) -> None:
         super().__init__(f, code, step, name)

@@ -62,7 +62,7 @@ class VectorizedLoop:
 
     @property
     def fits(self) -> bool:
-        """True if there are enough lanes, and the frame is small enough."""
+        """True if the processor has enough SIMD lanes, and the loop's intermediate values need little enough memory."""
         return self.lanes >= _MIN_ITERATIONS and self.bytes <= _MAX_FRAME
 
     def run(self, f: Instructions, step: Control, starts: Sequence[str], room: int) -> None:
@@ -93,9 +93,10 @@ class VectorizedLoop:
             self._group(f, step, frame, begins, first, at, left if group == groups else self.lanes)
 
     def _further(self, f: Instructions, step: Control, spot: Slot, starts: Sequence[str], group: str) -> str:
-        """Return the address of an input's column at the first of the iterations that run together in lanes.
+        """Return the address of a loop input, for the first of the iterations that run together in SIMD lanes.
 
-        ``group`` is the name of the index of these iterations' group.
+        These iterations are a group, and ``group`` is the name of its index.  ``starts`` has the addresses for the
+        first iteration of the loop.
         """
         size = self._distance(step, spot) * self.lanes
         start = starts[spot.column]
@@ -124,13 +125,13 @@ class VectorizedLoop:
         return self.real.bytes * (1 if spot.area == TABLE else step.columns[spot.column].stride)
 
     def _row(self, f: Instructions, step: Control, spot: Slot, start: str, steps: range) -> Sequence[str]:
-        """Return the values of one input in the iterations ``steps``."""
+        """Emit the loads of one loop input for the iterations ``steps``, and return the values' names."""
         distance, size = self._distance(step, spot), self.real.bytes
         at = 0 if spot.area == TABLE else spot.number * size
         return [f.load(self.real.name, f.at(start, at + k * distance), size) for k in steps]
 
     def _put(self, f: Instructions, frame: str, slot: int, values: Sequence[str]) -> None:
-        """Emit the write of values to the lanes of a slot; lanes without a value get the first value."""
+        """Emit the write of ``values`` to a frame slot, one for each lane; further lanes get the first value."""
         kind = self.real.vector(self.lanes)
         column = "poison"
         for lane in range(self.lanes):
@@ -160,7 +161,7 @@ class VectorizedLoop:
             k += count
 
     def _spread(self, f: Instructions, frame: str, slot: int, number: str) -> None:
-        """Emit the write of a number to all lanes of a slot."""
+        """Emit the write of ``number`` to all lanes of a frame slot."""
         kind = self.real.vector(self.lanes)
         first = f.let(f"insertelement {kind} poison, {self.real.name} {number}, i32 0")
         all_of_it = f.let(f"shufflevector {kind} {first}, {kind} poison, <{self.lanes} x i32> zeroinitializer")
@@ -211,9 +212,10 @@ def in_registers(code: BlockCode, scope: Scope, loop: Loop) -> bool:
 
 
 def while_in_registers(code: BlockCode, f: Instructions, step: Control, scope: Scope, active: str) -> None:
-    """Emit the iterations of a loop with a condition, for the lanes that ``active`` points to.
+    """Emit a loop with a condition that keeps its carried values in registers, for active lanes.
 
-    Values are stored only at the end, except tables, which are changed in place.
+    ``active`` points to the mask of active lanes.  Values are stored only at the end, except tables, which are changed
+    in place.
     """
     loop: Loop = step.bundle
     done, status = step.ending
@@ -258,7 +260,7 @@ def while_in_registers(code: BlockCode, f: Instructions, step: Control, scope: S
 
 
 def nan_flags(f: Instructions, values: Sequence[str]) -> list[str]:
-    """Return truth values, at least one of which is true if a value is NaN."""
+    """Emit comparisons of values with NaN, and return the flags: if any value is NaN, at least one flag is true."""
     flags = [f.let(f"fcmp uno {f.type} {x}, {y}") for x, y in zip(values[::2], values[1::2], strict=False)]
     if len(values) % 2:
         flags.append(f.let(f"fcmp uno {f.type} {values[-1]}, {values[-1]}"))

@@ -120,18 +120,18 @@ class BlockAssembler:
         self._recorded.append((STORE, -1, (value,), (self._base_of(pointer), self._bytes * index)))
 
     def keep(self, operation: Operation, value: int, index: int, memory: str = "%work") -> None:
-        """Store a value in memory, a truth value as 0 or 1."""
+        """Record the store of an operation's value at position ``index`` in memory; a truth value becomes 0 or 1."""
         if operation.logical:
             value = self._let(TWO, (value, self.constant(1.0)), AND)
         self.put(value, memory, index)
 
     def fetch(self, operation: Operation, index: int, memory: str = "%work") -> int:
-        """Load a value that `keep` stored."""
+        """Record the load of an operation's value that `keep` stored, and return the value's index."""
         value = self.get(memory, index)
         return self._let(COMPARE, (value, self._bits(_ZERO)), _UNEQUAL) if operation.logical else value
 
     def simple_operation(self, operation: Operation, a: Sequence[int]) -> int:
-        """Return the value of an operation that is a single instruction (see `simple`)."""
+        """Record an operation that is a single machine instruction, and return the index of its value."""
         kind, operand = self.simple[operation]
         value = self._count
         self._count = value + 1
@@ -139,7 +139,7 @@ class BlockAssembler:
         return value
 
     def operation(self, operation: Operation, a: Sequence[int]) -> int:
-        """Return the value of an operation on values."""
+        """Record a scalar operation on the values with indices ``a``, and return the index of its value."""
         if operation in self.simple:
             return self.simple_operation(operation, a)
         kind, code = operation.lowering.kind, operation.lowering.code
@@ -197,12 +197,12 @@ class BlockAssembler:
         return self._select(is_nonzero, self._copysign(self.constant(1.0), x), self._fabs(x))
 
     def _extreme(self, which: int, x: int, y: int) -> int:
-        """Return the minimum or maximum of two numbers; a NaN counts as missing."""
+        """Record the minimum or maximum of x and y, and return its index; a NaN is ignored if the other is a number."""
         missing = self._let(COMPARE, (x, x), _UNORDERED)
         return self._select(missing, y, self._let(TWO, (y, x), which))
 
     def _call(self, code: str, arguments: Sequence[int]) -> int:
-        """Return the index of an elementary function's value; the next index is its second result, if it has two."""
+        """Record a call of an elementary function, and return its value's index; a second result has the next index."""
         function = vector_function(code, 1, self.real.bits, fma=True)
         self.functions[function.name] = function
         value = self._let(CALL, tuple(arguments), function.name[1:])
@@ -214,7 +214,7 @@ class BlockAssembler:
         return self._let(BLEND, (y, x, truth), 0)
 
     def _base_of(self, pointer: str) -> int:
-        """Return the register of a pointer; a pointer of ``listed`` is loaded into rax."""
+        """Return the register that has a pointer; a pointer of ``listed`` is first loaded into rax."""
         if pointer in self._base:
             return self._base[pointer]
         if pointer != self._in_rax:
@@ -223,7 +223,7 @@ class BlockAssembler:
         return 0
 
     def _bits(self, bits: bytes) -> int:
-        """Return the value with these bits in the low half of a register."""
+        """Record a constant with these bits in the low half of a register, and return the index of its value."""
         value = self._constants.get(bits)
         if value is None:
             value = self._constants[bits] = self._count
@@ -239,7 +239,7 @@ class BlockAssembler:
     # -- machine code
 
     def machine_code(self) -> tuple[bytes, int, list[Call]]:
-        """Return the constants followed by the function, the offset of its first instruction, and its calls."""
+        """Return the bytes of constants and function, the offset of the function's first instruction, and its calls."""
         single = OF_SINGLE if self.real is SINGLE else 0
         has_calls = bool(self.functions)
         registers = Registers(self._recorded, self._constants, self._count, self._list, single, has_calls)

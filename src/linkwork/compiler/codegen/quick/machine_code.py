@@ -77,7 +77,7 @@ def frame_code(pointers: int, size: int) -> tuple[bytes, bytes]:
 
 
 def general_move(code: int, register: int, offset: int) -> bytes:
-    """Return a load (0x8B) or store (0x89) of a general register at an offset on the stack."""
+    """Encode a load (0x8B) or store (0x89) of a general-purpose register at an offset [bytes] on the stack."""
     return struct.pack("<BBBBi", 0x4C if register >= 8 else 0x48, code, 0x84 | (register & 7) << 3, 0x24, offset)
 
 
@@ -94,7 +94,7 @@ MOVE, COMPARISON, ROUNDING, BLENDING = 0x28, 0xC2, 0x0B, 0x4B
 
 @cache
 def three_registers(code: int, to: int, a: int, b: int) -> bytes:
-    """Return an instruction on three registers, without its last byte if it has an immediate."""
+    """Encode an instruction on three registers; its last byte is left out if it has an immediate operand."""
     single, code = code >> 8, code & 0xFF
     # the opcode's table (1: 0F, 2: 0F38, 3: 0F3A), its prefix (1: 66, 2: F3, 3: F2) and W
     if code in _BITWISE or code == MOVE:
@@ -113,14 +113,14 @@ def three_registers(code: int, to: int, a: int, b: int) -> bytes:
 
 @cache
 def move_code(code: int, register: int, base: int) -> bytes:
-    """Return a load (0x10) or store (0x11) at an offset from a base register, without the offset (four bytes)."""
+    """Encode a load (0x10) or store (0x11) at an offset from a base register, without the offset's four bytes."""
     first = (0x80 if register < 8 else 0) | 0x40 | (0x20 if base < 8 else 0) | 1
     result = bytes((0xC4, first, 0x7B - (code >> 8), code & 0xFF, 0x80 | (register & 7) << 3 | base & 7))
     return result + b"\x24" if base == STACK else result
 
 
 def register_move(code: int, register: int, base: int, offset: int) -> bytes:
-    """Return a load (0x10) or store (0x11) at an offset [bytes] from a base register."""
+    """Encode a load (0x10) or store (0x11) of a vector register at an offset [bytes] from a base register."""
     return move_code(code, register, base) + offset.to_bytes(4, "little")
 
 

@@ -38,7 +38,7 @@ _REGISTERS = 16
 
 
 class Registers:
-    """Assignment of registers to recorded instructions, in order, and their encoding."""
+    """Assigns vector registers to the recorded instructions of a block, in order, and encodes them as machine code."""
 
     def __init__(
         self,
@@ -180,7 +180,7 @@ class Registers:
                 self.free.remove(index)
 
     def stack_offset(self, value: int) -> int:
-        """Return the offset on the stack at which a value is stored from now on."""
+        """Reserve eight bytes of the stack for a value, and return their offset [bytes]."""
         if self.room:
             offset = self.room.pop()
         else:
@@ -189,7 +189,7 @@ class Registers:
         return offset
 
     def fresh(self, arguments: tuple[int, ...], result: int) -> int:
-        """Assign a register to a value; another value is moved to the stack if none is free."""
+        """Return a register for the value ``result``; if no register is free, another value is moved to the stack."""
         if self.free:
             to = self.free.pop()
         else:
@@ -201,14 +201,14 @@ class Registers:
         return to
 
     def loaded(self, value: int, arguments: tuple[int, ...]) -> int:
-        """Load a constant, or a value from the stack."""
+        """Emit the load of a constant, or of a value on the stack, into a register; return the register."""
         to = self.fresh(arguments, value)
         base, offset = (POOL, self.pool[value]) if value in self.pool else (STACK, self.spilled[value])
         self.code.append(register_move(0x10 + self.single, to, base, offset))
         return to
 
     def ended(self, k: int, arguments: tuple[int, ...]) -> None:
-        """Release the registers and the stack of values that instruction k uses last."""
+        """Release the registers and stack memory of values whose last use is instruction k."""
         for a in arguments:
             if self.last[a] == k:
                 if a in self.register:
