@@ -72,7 +72,7 @@ def bundle(
 
 
 def row_of(f: Instructions, index: str, rows: int) -> str:
-    """Return the existing row nearest to an index; the first row for NaN."""
+    """Emit the index of the table row nearest to ``index``, from 0 to ``rows`` - 1; 0 for NaN.  Return its name."""
     low = f.intrinsic_of("maxnum", f.intrinsic_of("floor", index), f.constant(0.0))
     return f.intrinsic_of("minnum", low, f.constant(float(rows - 1)))
 
@@ -90,12 +90,12 @@ def offsets(f: Instructions, row: str, each: int, lane_step: int, first: int = 0
 
 
 def lane_of(f: Instructions, kind: str, values: str, lane: int) -> str:
-    """Return the value of one lane."""
+    """Emit the extraction of one lane from a vector whose elements have the type ``kind``; return its name."""
     return values if f.lanes == 1 else f.let(f"extractelement {vector(kind, f.lanes)} {values}, i32 {lane}")
 
 
 def _take(f: Instructions, take: Take, args: Sequence[int], name: Callable[[int], str], memory: Memory) -> list[str]:
-    """Return a row of a table."""
+    """Emit the read of a table's row, whose index is known only at run time; return a vector for each element."""
     index, *values = args
     at = name(index)
     row = row_of(f, at, take.rows)
@@ -118,7 +118,7 @@ def _take(f: Instructions, take: Take, args: Sequence[int], name: Callable[[int]
 
 
 def _put(f: Instructions, put: Put, elements: Sequence[str]) -> list[str]:
-    """Return a table with a replaced row."""
+    """Emit the replacement of a table's row, whose index is known only at run time; return the new table's elements."""
     index, row, table = put.split(elements)
     line = f.intrinsic_of("floor", index)
     is_replaced = [f.let(f"fcmp oeq {f.type} {line}, {f.constant(float(k))}") for k in range(put.rows)]
@@ -126,7 +126,10 @@ def _put(f: Instructions, put: Put, elements: Sequence[str]) -> list[str]:
 
 
 def _constant_row(f: Instructions, row: str, take: Take) -> list[str]:
-    """Return a row of a table of constants; if all lanes select the same row, each element is loaded only once."""
+    """Emit the read of a row of a table of constants; return a vector for each element.
+
+    If all lanes select the same row, each element is loaded only once.
+    """
     size, table = f.real.bytes, _constants(f, take.table)
     columns = [size * k for k in range(take.columns)]
     start = offsets(f, row, take.columns * size, 0)
@@ -166,7 +169,7 @@ def _listed(real: FloatType, elements: bytes) -> tuple[str, str]:
 
 
 def _choose_row(f: Instructions, row: str, elements: Sequence[str], take: Take) -> list[str]:
-    """Return a row by a chain of selections."""
+    """Emit the read of a table's row without memory: each element is selected by comparisons of ``row`` in sequence."""
     result = list(elements[: take.columns])
     for k in range(1, take.rows):
         above = f.let(f"fcmp oge {f.type} {row}, {f.constant(float(k))}")
@@ -176,9 +179,9 @@ def _choose_row(f: Instructions, row: str, elements: Sequence[str], take: Take) 
 
 
 def _loaded_row(f: Instructions, row: str, address: TableAddress) -> list[str]:
-    """Return a row of a table that has a vector for each element.
+    """Emit the read of a row from a table in memory that stores a vector of samples for each element.
 
-    It is loaded as vectors if all lanes select the same row, the common case (times in their order, one scene for all),
+    The row is loaded as vectors if all lanes select the same row (as for one time or one scene for all samples),
     otherwise lane by lane.
     """
     each, columns = address.distance * f.align, [position * f.align for position in address.columns]

@@ -54,7 +54,7 @@ class Processor(NamedTuple):
 
     @property
     def has(self) -> frozenset[str]:
-        """Names of the features that the processor has."""
+        """Names of the processor's features, such as "avx2", without those that are missing."""
         return frozenset(feature[1:] for feature in self.features.split(",") if feature[:1] == "+")
 
 
@@ -98,7 +98,7 @@ def _feature_list(detected: Mapping[str, bool], flags: frozenset[str] | None) ->
 
 
 def _about() -> list[str] | None:
-    """Return the system's description of the processor and LLVM's library; None if either is unknown."""
+    """Return texts that identify the processor and LLVM's library, as the system describes them; None if unknown."""
     folder = os.path.join(os.path.dirname(llvmlite.__file__ or ""), "binding")
     library = "llvmlite.dll" if sys.platform == "win32" else "libllvmlite.so"
     try:
@@ -242,7 +242,7 @@ def _is_arm(triple: str) -> bool:
 
 @cache
 def levels() -> dict[str, Target]:
-    """Return the instruction sets that this processor can run, by name, oldest first; the last is the best."""
+    """Return the targets that this processor can run code for, by the name of their SIMD level, oldest first."""
     machine = _machine()
     if _is_arm(machine.triple):
         return {"neon": machine}

@@ -24,7 +24,7 @@ _INLINE_PROBES = '"probe-stack"="inline-asm"'
 
 @dataclass(frozen=True, slots=True)
 class System:
-    """Operating system; some fields also depend on its processor.
+    """An operating system as target of code; some fields also depend on its processor.
 
     ``probes`` is a function attribute with which a function with a large frame touches each page of the stack, so that
     it does not jump over the guard page.  It is "" if LLVM calls a function of the system instead (Windows:
@@ -39,7 +39,7 @@ class System:
     assembled_convention: str  # LLVM's name of the calling convention of `BlockAssembler`, unless it is the system's
 
     def triple(self, triple: str) -> str:
-        """Return the triple of object files that this process loads, for a target's triple."""
+        """Return the LLVM triple of object files that this process loads; ``triple`` is the triple of their target."""
         return f"{triple}-elf" if self._is_elf_of_windows(triple) else triple
 
     def code_model(self, triple: str) -> str:

@@ -31,9 +31,10 @@ Build = Callable[[Replay, Mapping[str, Sequence[Any]]], Elements]
 
 
 class BuildMethod(NamedTuple):
-    """A function that computes the elements of a derivative, and the program that it differentiates.
+    """A function that computes the elements of a derivative, and which version of the program it differentiates.
 
-    If ``ruled``, the program is the base kernel's program with rules of differentiation, otherwise its plain program.
+    If ``ruled``, it differentiates the kernel's program with its own rules of differentiation, otherwise its plain
+    program.
     """
 
     build: Build
@@ -41,18 +42,18 @@ class BuildMethod(NamedTuple):
 
 
 def ruled(build: Build) -> Callable[[], Sequence[BuildMethod]]:
-    """Return a function that returns ``build`` as the only method to build a derivative.
+    """Return a function that returns ``build`` as the only method to compute a derivative's elements.
 
-    The method differentiates the program with rules of differentiation.
+    The method differentiates the version of a program that has its own rules of differentiation.
     """
     return lambda: [BuildMethod(build, ruled=True)]
 
 
 @dataclass(frozen=True)
 class Derivative:
-    """A derivative kernel before its compilation: recipe, nesting, spaces, docstring and patterns.
+    """A derivative kernel before its compilation: its recipe, nested arguments, manifolds and docstring.
 
-    ``patterns`` are the sparsity patterns of a sparse derivative's outputs by name.
+    ``patterns`` are the sparsity patterns of a sparse derivative's outputs, by name.
     """
 
     recipe: Recipe
@@ -146,18 +147,20 @@ def _assembled(request: DerivativeRequest, name: str, replay: Replay, elements: 
 def _program(
     request: DerivativeRequest, name: str, replay: Replay, outputs: Sequence[tuple[Port, Sequence[Any]]]
 ) -> Program:
-    """Return the derivative's program, without rules of differentiation if the base kernel has a version with rules.
+    """Return a derivative's program, with the given outputs.
 
-    A stored program contains no rules of a robot's functions.
+    If the differentiated kernel has a version with its own rules of differentiation, these rules are left out: a stored
+    program contains no rules of a robot's functions.
     """
     program = replay.program(name, outputs)
     return program if request.base.source.recipe.ruled is None else program.without_rules()
 
 
 def _content(request: DerivativeRequest) -> tuple[str, ...] | None:
-    """Return everything that the program depends on except linkwork; None if the base kernel's is unknown.
+    """Return everything that a derivative's program depends on except linkwork; None if it is unknown.
 
-    Code does not depend on names of inputs and outputs, so their indices are used.
+    It is unknown if that of the differentiated kernel is.  Code does not depend on names of inputs and outputs, so
+    their indices are used.
     """
     identity = request.base.identity
     inputs, outputs = ([port.name for port in ports] for ports in (request.base.inputs, request.base.outputs))
@@ -192,7 +195,7 @@ def check_scalar(caller: str, output: Tangent, remedy: str) -> None:
 
 @dataclass(frozen=True)
 class Chosen:
-    """Inputs with respect to which a kernel is differentiated: arrays, and the nesting of tangent vectors."""
+    """The inputs of differentiation: the selected input arrays, and the nesting of their tangent vectors."""
 
     tangents: tuple[Tangent, ...]
     forms: Mapping[str, TreeDef | Leaf]  # of tangent vectors, nested as the inputs are
@@ -200,7 +203,7 @@ class Chosen:
 
 @dataclass(frozen=True)
 class Base:
-    """A kernel to differentiate: its source, the nesting of its inputs and outputs, and their spaces."""
+    """The kernel that is differentiated: its source, nested arguments, and the manifolds of its inputs and outputs."""
 
     source: Source
     nesting: PortTree
@@ -225,7 +228,7 @@ class Base:
 
     @property
     def identity(self) -> tuple[str, ...] | None:
-        """Everything that the program depends on; None if it is unknown without a trace."""
+        """Everything that the differentiated program depends on; None if it is unknown without a trace."""
         source = self.source
         recipe = source.recipe
         known = recipe.content is not None or recipe.identity is not None or source.is_traced
@@ -293,7 +296,7 @@ class Base:
         return tuple(result)
 
     def _nested_outputs(self) -> dict[str, list[Port]]:
-        """Return the arrays of each nested output by name."""
+        """Return the arrays of each nested output (a tuple or dict of arrays, for example), by the output's name."""
         form, left = self.nesting.outputs, iter(self.outputs)
         if form is None:
             return {}

@@ -158,7 +158,10 @@ class Differentiable(ABC):
     def _stored(
         self, make: Make, by: tuple[str, ...], of: Of, options: tuple[Any, ...]
     ) -> tuple[Self, Mapping[str, sparsity.Pattern]]:
-        """Return the stored or a new kernel, with its patterns. Raises TypeError for values that are not names."""
+        """Return the derivative kernel of these arguments, made by ``make`` at the first request, and its patterns.
+
+        ``patterns`` are the sparsity patterns of its outputs by name.  Raises TypeError for values that are not names.
+        """
         if isinstance(of, Iterable) and not isinstance(of, (str, Mapping)):
             of = (*of,)
         _check_names(self._base.name, by, of, options[0])
@@ -174,14 +177,17 @@ class Differentiable(ABC):
     @property
     @abstractmethod
     def _base(self) -> Base:
-        """The kernel's source, nesting and spaces."""
+        """This kernel as the object of differentiation: its source, nested arguments, and manifolds."""
 
     @abstractmethod
     def _kernel_of(self, derived: Derivative, request: MethodCall) -> Self:
-        """Return the kernel of a derivative of this one; ``request`` are the arguments of `_derivative_named`."""
+        """Return the compiled form of a derivative of this kernel.
+
+        ``request`` has the arguments of `_derivative_named`, from which another process makes the same derivative.
+        """
 
     def _derivative_named(self, name: str, by: tuple[str, ...], of: Any, options: tuple[Any, ...]) -> Self:
-        """Return the kernel of a derivative by the name of its method, for a kernel from another process."""
+        """Return the derivative kernel that the method ``name``, such as "jacobian", makes; used to read pickles."""
         make: Make = kernel_hessian.hessian if name == "hessian" else getattr(kernel_derivatives, name)
         outputs = dict(of) if of and not isinstance(of, str) and not isinstance(of[0], str) else of
         return self._derivative(make, by, outputs, *options)

@@ -31,7 +31,10 @@ __all__ = ["Replay", "directional", "gradients", "gradients_by_coordinates", "ro
 def directional(
     replay: Replay, of: Sequence[Tangent], by: Sequence[Tangent], directions: Mapping[str, Sequence[Any]]
 ) -> list[list[Any]]:
-    """Return the derivatives of the outputs ``of`` along tangent vectors ``directions`` of the inputs ``by``."""
+    """Return the directional derivatives of the outputs ``of``, a list of elements for each output.
+
+    ``directions`` has a tangent vector for each of the inputs ``by``, by input name.
+    """
     symbols, seeds = [], []
     for tangent in by:
         coordinates = replay.inputs[tangent.port.name]
@@ -186,7 +189,10 @@ def _by_tangents(
 
 
 class Replay:
-    """A program's inputs and outputs as expressions of a new graph, without guards."""
+    """A program traced again: its inputs and outputs as expressions of a new graph, which can be differentiated.
+
+    Guards, the program's hidden results for checks of arguments, are left out.
+    """
 
     def __init__(self, program: Program) -> None:
         self.graph = Graph(f"a derivative of {program.name}")
@@ -203,7 +209,7 @@ class Replay:
         self.ports = list(program.inputs)
 
     def fresh(self, ports: Sequence[Port]) -> dict[str, list[Symbol]]:
-        """Add inputs and return them by name."""
+        """Add an input to the graph for each port, and return the inputs' elements by name."""
         result = {port.name: self.graph.inputs(port.name, port.shape) for port in ports}
         self.inputs |= result
         self.ports += ports
@@ -215,7 +221,10 @@ class Replay:
 
 
 def _marking(program: Program, graph: Graph) -> Iterator[Instruction]:
-    """Yield a program's instructions; at each mark, a border between steps of the program, add a mark to the graph."""
+    """Yield a program's instructions, and repeat its marks in ``graph``.
+
+    A mark is the border between two steps of a program.
+    """
     marks = frozenset(program.marks)
     for k, instruction in enumerate(program.instructions):
         if k in marks:

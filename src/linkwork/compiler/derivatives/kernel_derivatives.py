@@ -127,7 +127,7 @@ def jacobian(base: Base, by: Sequence[str], of: Any, space: str, sparse: bool, m
 
 
 def _estimated(base: Base, of: Sequence[Tangent], by: Sequence[Tangent]) -> Estimate:
-    """Estimate the cost of the Jacobian in forward and in reverse mode.
+    """Return the estimated cost of a Jacobian in forward and in reverse mode.
 
     Each coordinate of a configuration counts as a separate direction, as if it could move alone.
     """

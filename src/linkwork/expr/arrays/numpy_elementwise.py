@@ -69,7 +69,7 @@ def _extreme(x: Any, y: Any, may_come_first: Callable[[Any, Any], Any], comes_fi
 
 
 def trunc(x: Any) -> Any:
-    """Return ``x`` rounded toward zero to an integer."""
+    """Return ``x`` without its fraction, an integer as a floating-point number: -1.5 becomes -1."""
     return f.copysign(f.floor(f.fabs(x)), x)
 
 
@@ -168,7 +168,7 @@ def unsupported_function(name: str) -> TypeError:
 
 
 def elementwise(function: Callable[..., Any], count: int) -> Any:
-    """Return a function of scalars as a function of arrays that broadcast.
+    """Return a function of ``count`` scalars as a function of arrays that broadcast, as NumPy's ufuncs do.
 
     A function of two scalars can also reduce over several axes.
     """
@@ -176,7 +176,10 @@ def elementwise(function: Callable[..., Any], count: int) -> Any:
 
 
 def apply_ufunc(ufunc: np.ufunc, method: str, inputs: Sequence[Any], how: dict[str, Any]) -> Any:
-    """Apply a ufunc, or its ``reduce``, ``accumulate`` or ``outer``, to inputs with symbols."""
+    """Return the result of a NumPy ufunc, or of its ``reduce``, ``accumulate`` or ``outer``, on arrays of symbols.
+
+    ``method`` is the name of the method ("__call__" for the ufunc), and ``how`` has its keyword arguments.
+    """
     name, out = ufunc.__name__, how.pop("out", None)
     if how.pop("where", True) is not True:
         raise TypeError(f"np.{name}: where= is not supported on symbols: use np.where(condition, new, old)")

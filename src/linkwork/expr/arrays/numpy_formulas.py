@@ -20,7 +20,7 @@ __all__ = ["FORMULAS", "as_object_array", "linalg_function"]
 
 
 def linalg_function(name: str) -> Callable[..., Any]:
-    """Return a function of linkwork's linear algebra by name."""
+    """Return the function ``name`` of linkwork's linear algebra, which accepts symbols."""
     return getattr(importlib.import_module("linkwork.expr.linalg.numpy_linalg"), name)  # type: ignore[no-any-return]
 
 
@@ -67,13 +67,13 @@ def _variance(
 def _standard_deviation(
     a: Any, axis: Any = None, dtype: Any = None, out: Any = None, ddof: float = 0, keepdims: Any = False, **named: Any
 ) -> Any:
-    """Return the norm of the deviations divided by the root of their count; the derivative is 0 for equal elements."""
+    """Return the standard deviation over an axis, as `numpy.std`; its derivative is 0 if all elements are equal."""
     away, count = _deviations(a, axis, ddof, **named)
     return _vector_norm(away, axis=axis, keepdims=keepdims) / f.sqrt(count)
 
 
 def _deviations(a: Any, axis: Any, ddof: float, correction: float | None = None, **named: Any) -> tuple[Any, float]:
-    """Return the differences from the mean, and the number of elements of each mean minus ``ddof``."""
+    """Return the differences of elements from their mean, and a variance's divisor: their number minus ``ddof``."""
     a = as_object_array(a)
     mean = _mean(a, axis=axis, keepdims=True)
     return a - mean, np.size(a) // max(np.size(mean), 1) - (ddof if correction is None else correction)
@@ -103,7 +103,7 @@ def _vector_norm(x: Any, /, *, axis: Any = None, keepdims: bool = False, ord: An
 
 @dataclass(frozen=True, slots=True)
 class _RootOfPowers(CustomDerivative):
-    """Rule for a sum of powers to the power 1/``ord``, whose derivative at zero is zero."""
+    """Derivative rule of a p-norm, the sum of powers to the power 1/``ord``; its derivative at zero is zero."""
 
     ord: float
 

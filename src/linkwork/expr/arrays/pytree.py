@@ -100,15 +100,15 @@ def children(value: Any) -> list[tuple[Any, Any]]:
 
 
 def shallow_tree_def(value: Any) -> TreeDef:
-    """Return the structure of one container, with each part as a leaf, even if it is a container."""
+    """Return the structure of a container in which every part counts as a leaf, even if it is a container itself."""
     keys = tuple(key for key, _ in children(value))
     return TreeDef(type(value), keys, (Leaf(()),) * len(keys))
 
 
 def flatten(value: Any, caller: str) -> tuple[list[Any], TreeDef | Leaf]:
-    """Return the scalars of a nested value in order, and its structure.
+    """Return the scalars of a nested value (tuples, dicts, dataclasses of arrays), in order, and its structure.
 
-    ``caller`` names the value in errors.  Raises TypeError for anything in it that is neither an array nor a number.
+    ``caller`` names the value in errors.  Raises TypeError for a part that is neither an array nor a number.
     """
     if is_nested(value):
         elements: list[Any] = []
@@ -128,7 +128,7 @@ def tree_def(value: Any, caller: str) -> TreeDef | Leaf:
 
 
 def unflatten(form: TreeDef | Leaf, scalars: Sequence[Any], array: Any = None) -> Any:
-    """Return the nested value with these scalars; ``array`` converts each object array, if given."""
+    """Return the nested value of structure ``form`` with these scalars; ``array``, if given, converts each array."""
     return _build(form, iter(scalars), array)
 
 

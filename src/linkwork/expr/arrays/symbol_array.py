@@ -31,7 +31,7 @@ __all__ = [
 
 
 class SymbolArray(np.ndarray):
-    """An array of scalars of any type."""
+    """A NumPy object array of symbols, numbers or other scalars, on which NumPy's functions work."""
 
     __slots__ = ()
 
@@ -185,7 +185,7 @@ def _sample(array: np.ndarray, leading: tuple[int, ...], index: tuple[int, ...])
 
 
 def as_symbol_arrays(result: Any) -> Any:
-    """Convert NumPy's results on object arrays to arrays of symbols."""
+    """Convert the object arrays in a NumPy function's result to `SymbolArray`s."""
     if isinstance(result, np.ndarray):
         return result.view(SymbolArray) if result.dtype == object else result
     if isinstance(result, (list, tuple)):
@@ -195,7 +195,7 @@ def as_symbol_arrays(result: Any) -> Any:
 
 
 def plain_arrays(x: Any) -> Any:
-    """Convert arrays of symbols to plain object arrays and scalars to 0-dimensional ones."""
+    """Convert arrays of symbols to plain NumPy object arrays, and scalars to 0-dimensional object arrays."""
     if isinstance(x, SymbolArray):
         return x.view(np.ndarray)
     if getattr(x.__class__, "_precedence", None) is not None:

@@ -53,7 +53,10 @@ class CustomDerivative(ABC):
     """
 
     def depends(self, result: int) -> bool:
-        """Return True if the result with this index depends on the inputs even where `compute` returns a number."""
+        """Return True if result number ``result`` depends on the inputs.
+
+        This holds even where `compute` returns a number in its place.
+        """
         return False
 
     @abstractmethod
@@ -148,7 +151,10 @@ class RuleResult(MultiResult):
 
 @dataclass(frozen=True, slots=True)
 class _PendingRule:
-    """Application of a rule to dual numbers: first to the values, then by `push_forward` to the derivatives."""
+    """A rule of differentiation that is applied to dual numbers.
+
+    It is applied first to the values, then by `push_forward` to the derivatives.
+    """
 
     rule: CustomDerivative
 
@@ -225,7 +231,10 @@ def with_derivative_of(values: Scalars, source: Scalars) -> list[Any]:
 
 
 class Solution(NamedTuple):
-    """Point at which an implicit function is differentiated: the rule's inputs, results and intermediate values."""
+    """The point at which an implicit function x(p), with r(x, p) = 0, is differentiated.
+
+    It has the inputs, results and intermediate values of the function's derivative rule.
+    """
 
     inputs: Scalars
     results: Scalars
@@ -250,23 +259,26 @@ class ImplicitDerivative(CustomDerivative):
 
     @property
     def ignored(self) -> int:
-        """Number of leading inputs that are not p: x itself as an input, or an initial guess."""
+        """Number of leading inputs that are not parameters p of r(x, p) = 0, such as an initial guess of x."""
         return 0
 
     @abstractmethod
     def residual_jvp(self, at: Solution, direction: Scalars) -> Scalars:
-        """Return −∂r/∂p dp, the change of −r at constant x.
+        """Return −∂r/∂p dp, where r(x, p) = 0 is the equation: the change of −r at constant x.
 
         ``direction`` has an element for every input of the function; dp are its elements for p.
         """
 
     @abstractmethod
     def residual_vjp(self, at: Solution, multipliers: Scalars) -> Scalars:
-        """Return −(∂r/∂p)ᵀλ with an element for every input of the function; λ are the ``multipliers``."""
+        """Return −(∂r/∂p)ᵀλ, where r(x, p) = 0 is the equation and λ are the ``multipliers``.
+
+        The result has an element for every input of the function.
+        """
 
     @abstractmethod
     def solve_jacobian(self, at: Solution, right: Scalars, transpose: bool) -> Scalars:
-        """Return J⁻¹ · right, or J⁻ᵀ · right with ``transpose``, where J = ∂r/∂x."""
+        """Return J⁻¹ · right, or J⁻ᵀ · right with ``transpose``; J = ∂r/∂x belongs to the equation r(x, p) = 0."""
 
     def tangent(self, inputs: Scalars, results: Scalars, extra: Scalars, direction: Scalars) -> Scalars:
         if _are_zero(direction[self.ignored :]):

@@ -32,7 +32,7 @@ _fresh_levels = itertools.count(1000, 1000)  # levels of duals of duals come in 
 
 
 class Dual:
-    """``value + tangent·ε`` with ε² = 0.
+    """The dual number ``value + tangent·ε`` with ε² = 0, which carries a derivative through a function.
 
     Each level of differentiation has its own ε; values with lower levels are constants to it.  A dual number
     constructed from dual numbers has the next level; `seeded` uses a level that no other number has.
@@ -77,7 +77,7 @@ class Dual:
         ]
 
     def each(self, change: Callable[[Any], Any]) -> Dual:
-        """Return the number with a function applied to its value and its tangent."""
+        """Return the dual number with ``change`` applied to its value and to its tangent."""
         return Dual(change(self.value), change(self.tangent), self.level)
 
     @staticmethod
@@ -142,7 +142,7 @@ class Dual:
 
 
 def seeded(values: Sequence[Any], tangents: Sequence[Any]) -> list[Dual]:
-    """Return dual numbers for one differentiation, with an ε of their own.
+    """Return dual numbers with these values and tangents, whose ε belongs to one new differentiation alone.
 
     Nested differentiation is therefore correct, whatever variables the inner functions use.
     """
@@ -188,7 +188,10 @@ def _level(x: Any) -> int:
 
 
 def _split(x: Any, level: int) -> tuple[Any, Any]:
-    """Return (value, tangent) at a level; a number of a lower level is a constant."""
+    """Return the value and the tangent of ``x`` at a level of nested differentiation.
+
+    A number of a lower level is a constant, whose tangent is 0.0.
+    """
     return (x.value, x.tangent) if _level(x) == level else (x, 0.0)
 
 
@@ -256,7 +259,7 @@ class SparseTangent:
         self.row = {key: x for key, x in row.items() if not _is_zero(x)}
 
     def get(self, key: Hashable) -> Any:
-        """Return the derivative in a direction, 0.0 if there is none."""
+        """Return the derivative in the direction ``key``, 0.0 if there is none."""
         return self.row.get(key, 0.0)
 
     def __iter__(self) -> Iterator[Hashable]:
@@ -266,7 +269,7 @@ class SparseTangent:
         return bool(self.row)
 
     def each(self, change: Callable[[Any], Any]) -> SparseTangent:
-        """Return the tangent with a function applied to each of its nonzero derivatives."""
+        """Return the sparse derivatives with ``change`` applied to each nonzero derivative."""
         return SparseTangent({key: change(x) for key, x in self.row.items()})
 
     @staticmethod

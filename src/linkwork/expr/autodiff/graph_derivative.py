@@ -108,9 +108,9 @@ _Row = dict[int, Any]  # sparse derivatives: direction -> value
 
 
 def forward(outputs: Sequence[Any], inputs: Sequence[Symbol], seeds: Sequence[_Row]) -> list[_Row]:
-    """Return the sparse derivatives of each output, for the sparse derivatives of each input (forward mode).
+    """Return the sparse derivatives of each output by forward mode, as a dict from direction to derivative.
 
-    ``seeds`` has for each input its derivatives by direction; inputs that are not listed have none.
+    ``seeds`` has the same for each input, its derivatives by direction; inputs that are not listed have none.
     """
     nodes = reachable(outputs, inputs)
     check_trace(nodes, inputs)
@@ -183,7 +183,7 @@ def _pull_back(node: Symbol, weight: Any) -> list[tuple[Symbol, Any]]:
 
 
 def _values(arguments: Sequence[Symbol]) -> list[Any]:
-    """Return arguments with constants as numbers."""
+    """Return the numbers of arguments that are constants, and the other arguments unchanged."""
     return [a.value if a.op is CONSTANT else a for a in arguments]
 
 

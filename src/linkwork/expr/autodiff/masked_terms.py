@@ -70,9 +70,10 @@ def masked(term: Any, condition: Any) -> Any:
 
 
 def flagged(terms: Iterable[Any], are_conditional: Iterable[bool]) -> list[Any]:
-    """Return terms of derivatives as numbers, which a loop's or branch's body can accept and return.
+    """Return derivative terms as numbers, which the code of a loop or branch can accept and return.
 
-    Each term of ``are_conditional`` is followed by a flag: 1 where the term's condition is true, else 0.
+    A term whose flag in ``are_conditional`` is True is followed by a further number: 1 where the term's condition is
+    true, else 0.
     """
     result: list[Any] = []
     for term, conditional in zip(terms, are_conditional, strict=True):
@@ -84,7 +85,10 @@ def flagged(terms: Iterable[Any], are_conditional: Iterable[bool]) -> list[Any]:
 
 
 def terms_of_body(elements: Iterator[Any], are_conditional: Iterable[bool]) -> Iterator[Any]:
-    """Yield the terms that numbers of `flagged` represent; a conditional term is masked where its flag is zero."""
+    """Yield derivative terms from numbers that `flagged` returned.
+
+    A conditional term is masked where its flag is zero.
+    """
     for conditional in are_conditional:
         term = next(elements)
         if conditional:
@@ -118,7 +122,7 @@ def scaled(term: Any, factor: Any, by: Callable[[Any, Any], Any] = mul, *, bound
 
 
 def negated(term: Any) -> Any:
-    """Return a term with the opposite sign."""
+    """Return a derivative term with the opposite sign, under the same condition."""
     inner, on = _split(term)
     if on is None:
         return -term
@@ -126,7 +130,7 @@ def negated(term: Any) -> Any:
 
 
 def summed(left: Any, right: Any) -> Any:
-    """Return the sum of two terms; the sum counts where at least one of the terms counts."""
+    """Return the sum of two derivative terms; it is masked only where both terms are."""
     if left.__class__ is Symbol and not left.graph.masks:
         return left + right
     (a, on_a), (b, on_b) = _split(left), _split(right)
@@ -191,7 +195,7 @@ def pull_back(
 ) -> list[Any]:
     """Return ``gradient(weights)``, a linear function of the weights, masked where all weights are masked.
 
-    With ``apart``, weights of different conditions are passed one after the other.
+    With ``apart``, the function is called once for each condition of weights, and the results are added.
     """
     total: list[Any] = []
     for group in _by_condition(weights) if apart else [weights]:
@@ -202,7 +206,10 @@ def pull_back(
 
 
 def _by_condition(weights: Sequence[Any]) -> list[Sequence[Any]]:
-    """Split weights into lists, one for each condition; the sum of the lists equals the weights."""
+    """Split weights into lists of the same length, one for each condition under which weights are not masked.
+
+    The sum of the lists equals the weights.
+    """
     conditions = [condition_of(weight) for weight in weights]
     counting = [
         on for on, weight in zip(conditions, weights, strict=True) if on is not None or not is_conditional(weight)
@@ -277,7 +284,7 @@ def _either(left: Symbol, right: Symbol) -> tuple[Symbol | None, Symbol | None]:
 
 
 def _split(term: Any) -> tuple[Any, Symbol | None]:
-    """Return a term without its mask, and the condition under which it counts."""
+    """Return a derivative term without its mask, and the condition under which it is not zero (None without a mask)."""
     return term.graph.masks.get(term.index, (term, None)) if term.__class__ is Symbol else (term, None)
 
 

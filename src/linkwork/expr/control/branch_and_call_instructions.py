@@ -77,7 +77,7 @@ CALL = bundle_operation("call")
 
 @dataclass(frozen=True)
 class Subroutine(MultiResult):
-    """Call: a body that runs once on its arguments.
+    """Call instruction: a list of instructions that runs once on the call's arguments.
 
     Its code is stored once, however often it is called.
     """

@@ -89,9 +89,10 @@ def close_over(fresh: Sequence[Symbol], results: Sequence[Any], early: int = 0) 
 
 
 def close_since(mark: int, results: Sequence[Any], early: int = 0) -> tuple[Region, list[Symbol]]:
-    """Return the body that computes ``results`` with the nodes added after the first ``mark`` nodes, and its inputs.
+    """Return the instructions that compute ``results``, and their inputs: the older symbols that they use.
 
-    The inputs are the older symbols that the body uses.  The ``early`` first results are computed before the others.
+    The instructions are the nodes of the trace after the first ``mark`` nodes.  The ``early`` first results are
+    computed before the others.
     """
     graph = graph_of(results)
     if graph is None:
@@ -230,12 +231,12 @@ def keys_of(rows: Iterable[SparseRow]) -> dict[Any, bool]:
 
 
 class DerivedBodies(NamedTuple):
-    """Bodies that compute the derivatives of other bodies.
+    """Instruction lists (bodies) that compute the derivatives of other bodies.
 
     ``inputs`` are the values of the inputs that are added to the original inputs.  For forward derivatives, ``layout``
     is a dict of directions for each result.  For gradients, ``layout`` is a dict of the indices of arguments that have
     a gradient.  The dicts' values are True for terms that are conditional, or zero, in at least one body.  Inputs and
-    results are `flagged`.
+    results are `flagged`: a conditional term is followed by 1 or 0.
     """
 
     bodies: list[Region]
@@ -299,7 +300,7 @@ def reverse_bodies(bodies: Sequence[Region], weights: Sequence[Any]) -> DerivedB
 
 
 def graph_of(scalars: Iterable[Any]) -> Graph | None:
-    """Return the trace to which any of these scalars, or their components, belongs, or None."""
+    """Return the trace to which a symbol among these scalars, or in their components, belongs; None without symbols."""
     for x in scalars:
         if x.__class__ is Symbol:
             return x.graph

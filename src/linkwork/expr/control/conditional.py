@@ -94,7 +94,7 @@ def _masked(
 
 
 def _nesting(result: Any, branch: Callable[..., Any]) -> TreeDef | Leaf:
-    """Return the structure of a branch's result with all shapes replaced by ()."""
+    """Return the structure of a branch's result (nested tuples, dicts and so on), without the shapes of its arrays."""
     form = tree_def(result, f"cond: result of {function_label(branch)}")
     return map_leaves(form, lambda leaf: Leaf((), is_array=False))
 
@@ -195,7 +195,7 @@ def call_once_traced(key: Hashable, function: Callable[..., Any], *arguments: An
 
 
 def _traced_alone(function: Callable[..., Any], flat: FlatValue) -> _StoredCall:
-    """Trace a function for arguments of this structure in a trace of its own."""
+    """Trace a function in a new trace, for arguments with the structure of ``flat``, and return its code."""
     graph = Graph(function_label(function))
     traced = TracedCall(graph, function, flat)
     traced.result.scalars = []  # symbols of the trace, which ends here
@@ -245,7 +245,10 @@ class SharedStructure:
 
 
 def _rebuilt(value: Any, change: Callable[[Any], Any]) -> Any:
-    """Return a structure with its symbols replaced, in a fixed order; objects without symbols stay the same."""
+    """Return a nested value in which ``change`` replaces each symbol, in a fixed order.
+
+    Objects without symbols stay the same.
+    """
     if value.__class__ is Symbol:
         return change(value)
     if isinstance(value, dict):

@@ -77,7 +77,7 @@ class FlatValue:
         return copied, [_apart(row, copied.layouts) for row in rows]
 
     def scalars_of(self, elements: Sequence[Any]) -> list[Any]:
-        """Return the scalars that a list of elements represents in this layout."""
+        """Return the scalars (truth values and dual numbers among them) that a flat list of numbers represents."""
         many = len(self.layouts)
         if _are_plain(self.layouts):
             return list(elements[:many])
@@ -85,7 +85,7 @@ class FlatValue:
         return [_joined(chain(elements[k : k + 1], remaining), layout) for k, layout in enumerate(self.layouts)]
 
     def together(self, elements: Sequence[Any]) -> Any:
-        """Return the nested value that a list of elements represents in this layout."""
+        """Return the nested value that a flat list of numbers represents."""
         return unflatten(self.form, self.scalars_of(elements))
 
     def widen(self, other: FlatValue) -> bool:

@@ -99,10 +99,7 @@ class BlockCode(ABC):
         """Emit a loop, a branch or a call."""
 
     def inline(self, scope: Scope) -> bool:
-        """Return True if a scope's straight-line code is emitted inside the function that runs its loops and branches.
-
-        Otherwise each block of straight-line code is a separate function.
-        """
+        """Return True if a scope's straight-line code is emitted in the function of its loops, and not as functions."""
         return scope.work <= INLINE
 
     # -- steps
@@ -202,10 +199,7 @@ class BlockCode(ABC):
         return result
 
     def _names(self, f: Any, scope: Scope, at: Pointers, names: dict[int, Any]) -> Callable[[int], Any]:
-        """Return a function that gives the name of a value in the code, by its index.
-
-        ``names`` has known names; any other value is loaded from the frame, the array of intermediate values.
-        """
+        """Return a function that names a value by its index; a value that ``names`` lacks is loaded from the frame."""
         instructions = scope.listing.instructions
         bases = {c.number: c.results for c in scope.steps if isinstance(c, Control)}
 

@@ -255,9 +255,9 @@ class ControlCode(BlockCode):
                 steps[0] = f.let(f"add i64 {steps[0]}, 1")
 
     def head(self, f: Instructions, step: Control, active: str, at: Pointers, inline: bool) -> None:
-        """Emit the condition of a loop, and remove from the active lanes those in which the loop ends.
+        """Emit a loop's condition, and remove from the active lanes those in which it is false.
 
-        The loop ends in a lane if the condition is false, or after the maximum number of iterations.
+        Lanes that have reached the maximum number of iterations are removed too.
         """
         loop: Loop = step.bundle
         (scope,) = step.scopes
@@ -323,8 +323,8 @@ class ControlCode(BlockCode):
     def _results_in_frame(self, scope: Scope, step: Control, loop: Loop, fewest: int) -> dict[int, int]:
         """Return the frame slots that have results of an iteration already, so that no block must store them.
 
-        The keys are indices of the results; the values are slots that no carried value of the loop occupies.  Returns
-        {} if there are fewer than ``fewest``.
+        The keys are the results' indices.  No carried value occupies the slots.  Returns {} if there are fewer than
+        ``fewest``.
         """
         instructions = scope.listing.instructions
         bases = {c.number: c.results for c in scope.steps if isinstance(c, Control)}

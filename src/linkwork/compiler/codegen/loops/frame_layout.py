@@ -149,10 +149,7 @@ class _Planner:
 
     @cached_property
     def _needs_no_slot(self) -> list[bool]:
-        """For each instruction, True if its value is not assigned a slot in the frame.
-
-        These are inputs and constants, results of loops, branches and calls, and elements of tables changed in place.
-        """
+        """For each instruction, True if it is an input, a constant, a result of a control or kept in a table."""
         instructions = self.listing.instructions
         without = {k for k in self.listing.bundles if instructions[k][0] in CONTROL} | self.scope.puts
         result = [
@@ -359,10 +356,7 @@ class _Planner:
         return self.memory.called[body]
 
     def _columns(self, stacked: Sequence[int], loop: Loop, before: BasicBlock) -> tuple[tuple[Column, ...], list[Slot]]:
-        """Return the columns of a loop's inputs, and the position of each input as its body reads it.
-
-        A column has adjacent inputs of all iterations.
-        """
+        """Return the columns of a loop's inputs, and the position of each input as the loop's body reads it."""
         columns: list[Column] = []
         positions: list[Slot] = []
         for rows, count in zip(stacked, loop.reads, strict=False):  # where another loop has stored them

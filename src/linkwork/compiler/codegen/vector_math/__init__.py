@@ -68,12 +68,12 @@ def _widened(body: Body) -> Body:
 
 @cache
 def vector_function(code: str, lanes: int, bits: int, fma: bool) -> IrFunction:
-    """Return the function of a name on `lanes` numbers of `bits` bits; repeated calls return the same object.
+    """Return the elementary function ``code``, such as "exp", as an LLVM function of numbers of ``bits`` bits.
 
-    With T for float64 (`bits` 64) or float32 (32) or vectors of them, it is `T (T %a)`; `T (T %a, T %b)` for functions
-    of two arguments; and `{T, T} (T %a)`, the pair of sine and cosine, for sincos. `fma` states that the target has an
-    instruction for the fused multiply-add (without it, LLVM would call the C library); the two variants differ
-    occasionally in the last bit.
+    Repeated calls return the same object.  Let T be a vector of ``lanes`` such numbers, or the scalar for one lane.
+    The LLVM type is `T (T %a)`; `T (T %a, T %b)` for functions of two arguments; and `{T, T} (T %a)`, sine and cosine,
+    for sincos.  ``fma`` states that the target has an instruction for the fused multiply-add (without it, LLVM would
+    call the C library).  The variants with and without it differ occasionally in the last bit.
     """
     if lanes not in LANES:
         raise ValueError(f"vector_function: lanes: expected 1, 2, 4, 8 or 16, got {lanes}")

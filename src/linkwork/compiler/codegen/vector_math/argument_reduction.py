@@ -68,7 +68,7 @@ def table_declaration() -> str:
 
 
 def reduce(code: LaneBuilder, x: FloatLanes) -> tuple[FloatLanes, FloatLanes, IntLanes]:
-    """Return r, c and n with x = n pi/2 + (r - c); n is an integer, correct modulo 4."""
+    """Return r, c and n with x = n pi/2 + (r - c) and |r| at most about pi/4; n is an integer, correct modulo 4."""
     near = _near(code, x)
     code.needs.append(each_lane(_far(), code.lanes, {"x": "double", "r": "double", "c": "double", "n": "i64"}, _PARTS))
     kinds = [part.type for part in near]

@@ -13,13 +13,13 @@ Pair = tuple[FloatLanes, FloatLanes]
 
 
 def add_fast(a: FloatLanes | float, b: FloatLanes) -> Pair:
-    """Return a + b exactly, for |a| >= |b| or a = 0."""
+    """Return the rounded sum a + b and its rounding error, for |a| >= |b| or a = 0; their sum is exactly a + b."""
     total = a + b
     return total, b - (total - a)
 
 
 def two_sum(a: FloatLanes | float, b: FloatLanes) -> Pair:
-    """Return a + b exactly (D. E. Knuth)."""
+    """Return the rounded sum a + b and its rounding error, for all a and b (D. E. Knuth)."""
     total = a + b
     of_b = total - a
     return total, (a - (total - of_b)) + (b - of_b)
@@ -32,7 +32,7 @@ def split(a: FloatLanes) -> Pair:
 
 
 def multiply(code: LaneBuilder, a: FloatLanes, b: FloatLanes) -> Pair:
-    """Return a b exactly, or without fma to 105 bits."""
+    """Return the product of two numbers as a pair with this sum: exactly, or without fma to 105 bits."""
     product = a * b
     if code.fused:
         return product, code.fma(a, b, -product)
@@ -43,7 +43,7 @@ def multiply(code: LaneBuilder, a: FloatLanes, b: FloatLanes) -> Pair:
 
 
 def multiply_pairs(code: LaneBuilder, a: Pair, b: Pair) -> Pair:
-    """Return the product of two pairs, to about 100 bits."""
+    """Return the product of a and b, each a sum of two numbers, as such a pair, to about 100 bits."""
     product, low = multiply(code, a[0], b[0])
     low = code.fma(a[0], b[1], code.fma(a[1], b[0], low))
     return add_fast(product, low)
@@ -56,7 +56,10 @@ def add_pairs(a: tuple[FloatLanes | float, FloatLanes | float], b: Pair) -> Pair
 
 
 def divide(code: LaneBuilder, a: Pair, b: Pair) -> Pair:
-    """Return the quotient of two pairs, by a single division: the nearly rounded quotient and a correction."""
+    """Return a / b as the nearly rounded quotient and a correction; a and b are sums of two numbers.
+
+    There is a single division.
+    """
     inverse = 1.0 / b[0]
     quotient = a[0] * inverse
     return quotient, remainder(code, quotient, a, b) * inverse

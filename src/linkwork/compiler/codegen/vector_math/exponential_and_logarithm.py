@@ -215,7 +215,10 @@ def tanh(code: LaneBuilder, x: FloatLanes) -> FloatLanes:
 
 
 def decomposed(x: FloatLanes, subnormals: bool = True) -> tuple[FloatLanes, FloatLanes]:
-    """Return k and m with x = 2^k m, for positive finite x; for subnormal numbers only on request."""
+    """Return k and m with x = 2^k m and m between sqrt(1/2) and sqrt(2), for positive finite x.
+
+    Subnormal numbers are correct only with ``subnormals``.
+    """
     bias: FloatLanes | float = 2.0**52 + 1023
     if subnormals:
         subnormal = x < 2.0**-1022
@@ -227,7 +230,10 @@ def decomposed(x: FloatLanes, subnormals: bool = True) -> tuple[FloatLanes, Floa
 
 
 def _log_parts(code: LaneBuilder, x: FloatLanes) -> tuple[FloatLanes, FloatLanes, FloatLanes]:
-    """Return k, and log m as the sum of two numbers, with x = 2^k m; for positive finite x."""
+    """Return k, and log m as the sum of two numbers, for positive finite x = 2^k m.
+
+    m is between sqrt(1/2) and sqrt(2).
+    """
     k, m = decomposed(x)
     f = m - 1.0
     s = f / (2.0 + f)
@@ -245,12 +251,12 @@ def log(code: LaneBuilder, x: FloatLanes) -> FloatLanes:
 
 
 def log1p(code: LaneBuilder, x: FloatLanes) -> FloatLanes:
-    """Return log(1 + x)."""
+    """Return log(1 + x), accurate also for small x."""
     return code.with_sign(log_above_one(code, (x, code.number(0.0))), x)
 
 
 def log_above_one(code: LaneBuilder, x: Pair, doubled: LaneMask | None = None) -> FloatLanes:
-    """Return log(1 + x) of a pair x, plus ln 2 in the lanes of the mask `doubled`."""
+    """Return log(1 + x), where x is a sum of two numbers, plus ln 2 in the lanes of the mask ``doubled``."""
     u, c = two_sum(1.0, x[0])
     k, head, tail = _log_parts(code, u)
     if doubled is not None:
@@ -286,7 +292,10 @@ def _log_to_base(
 
 
 def with_edges(x: FloatLanes, result: FloatLanes) -> FloatLanes:
-    """Return the logarithm, corrected for zero, infinite and negative x."""
+    """Return the logarithm of x: ``result`` for positive finite x, and corrected values for other x.
+
+    These are -inf for zeros, inf for inf, and NaN for negative numbers.
+    """
     result = x.equals(math.inf).where(math.inf, result)
     result = x.equals(0.0).where(-math.inf, result)
     return (x >= 0.0).where(result, math.nan)

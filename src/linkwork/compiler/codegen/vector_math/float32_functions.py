@@ -68,7 +68,7 @@ def _clamped(x: FloatLanes, bound: float) -> FloatLanes:
 
 
 def _exp_parts(code: LaneBuilder, x: FloatLanes) -> tuple[FloatLanes, FloatLanes]:
-    """Return 2^n and e^r - 1, for which e^x = 2^n + 2^n (e^r - 1)."""
+    """Return 2^n and e^r - 1 for x = n ln 2 + r, so that e^x = 2^n + 2^n (e^r - 1)."""
     shifted = code.fma(x, 1 / math.log(2), _ROUNDER)
     n: IntLanes = shifted.to_bits()
     r = code.fma(-(shifted - _ROUNDER), math.log(2), x)
@@ -88,7 +88,7 @@ def _exp_less_one(code: LaneBuilder, size: FloatLanes) -> FloatLanes:
 
 
 def _log_wide(code: LaneBuilder, x: FloatLanes) -> FloatLanes:
-    """Return the logarithm of a positive finite number."""
+    """Return the natural logarithm of a positive finite float32 number, in float64."""
     k, m = decomposed(x, subnormals=False)
     f = m - 1.0
     s = f / (2.0 + f)

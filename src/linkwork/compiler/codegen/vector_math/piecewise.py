@@ -149,7 +149,10 @@ done:
 
 
 def _decoded(name: str) -> str:
-    """Return instructions that compute a double's biased exponent and integer significand, also if subnormal."""
+    """Return LLVM instructions that compute the biased exponent and integer significand of the double ``name``.
+
+    They are also correct for subnormal numbers.
+    """
     return f"""\
   %{name}.bits = bitcast double %{name} to i64
   %{name}.field = lshr i64 %{name}.bits, 52

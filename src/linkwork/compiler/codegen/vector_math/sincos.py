@@ -92,7 +92,7 @@ def parts_of_sine(
 
 
 def to_quadrant(sine: FloatLanes, cosine: FloatLanes, n: IntLanes) -> tuple[FloatLanes, FloatLanes]:
-    """Return sine and cosine rotated by n quarter turns.
+    """Return the sine and cosine of an angle plus n pi/2, from the sine and cosine of the angle.
 
     They are exchanged if n is odd, and negated by the second bits of n and of n + 1.
     """
