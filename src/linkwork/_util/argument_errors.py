@@ -42,7 +42,7 @@ _AXES_IN_SPACE = "a robot is drawn in axes in space: pyplot.subplots(subplot_kw=
 
 
 def misfit_error(caller: str, name: str, kind: Any, value: Any) -> Exception:
-    """Return the error for a value that is not of the declared kind."""
+    """Return the error for an argument ``value`` that is not of its annotated type ``kind``."""
     numeric = any(part is int or part is float for part in (kind, *typing.get_args(kind)))
     number = numeric and (isinstance(value, (float, np.floating)) or is_integer(value))
     near = "; frames=robot.frames shows all of them" if name == "frames" and value is True else ""
@@ -55,7 +55,7 @@ def misfit_error(caller: str, name: str, kind: Any, value: Any) -> Exception:
 
 
 def caller_of(function: Any, arguments: tuple[Any, ...], method: bool) -> str:
-    """Return the name of a function in messages: methods of Robot without the class, constructors by their class."""
+    """Return a function's name as messages show it: methods of Robot without the class, constructors as the class."""
     if not method:
         return str(function.__name__)
     owner = arguments[0] if arguments else None
@@ -146,7 +146,7 @@ def named_error(
 
 
 def _of_a_kind(function: Any, caller: str, values: list[_Value], error: Exception, text: str) -> Exception | None:
-    """Return the error for the first argument that is not of its declared kind, or None if all are.
+    """Return the error for the first argument that is not of its annotated type; None if all arguments are.
 
     ``text``, the message of an error that linkwork itself raised, is appended.
     """
@@ -244,7 +244,7 @@ def _shows_shape(value: Any, text: str) -> bool:
 
 
 def _calls_of(value: Any, text: str) -> bool:
-    """Return True if the message reports wrong arguments in a call of this function."""
+    """Return True if the error message ``text`` reports wrong arguments in a call of the function ``value``."""
     name = getattr(value, "__qualname__", None)
     if not (isinstance(name, str) and callable(value) and f"{name}()" in text):
         return False

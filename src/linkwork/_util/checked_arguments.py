@@ -141,7 +141,7 @@ def public_methods(cls: type[T], leave: Callable[[Any], bool] = lambda method: F
 
 
 def public_attribute(name: str, value: Any, checks: Mapping[str, Check] | None = None) -> Any:
-    """Return the attribute of a class, decorated if it is a public method."""
+    """Return a class attribute's value, wrapped with checks of its arguments if it is a public method."""
     if name.startswith("_") and name not in ("__init__", "__call__"):
         return value
     if isinstance(value, (staticmethod, classmethod)):
@@ -285,7 +285,7 @@ class _Signature:
         return None
 
     def _trusted_types(self, name: str, kind: Any) -> frozenset[type]:
-        """Return the types all of whose values are of a kind."""
+        """Return the types whose values are always of the annotated type ``kind``; they need no further check."""
         if name in self.checks or kind is AxesKind:
             return frozenset()
         if kind is AnyKind:
@@ -330,7 +330,7 @@ def _is_flat(kind: Any) -> bool:
 
 
 def _is_count(kind: Any) -> bool:
-    """Return True for a kind that accepts integers but not floats."""
+    """Return True for an annotated type that accepts integers but not floats."""
     parts = (kind, *typing.get_args(kind))
     return any(part is int for part in parts) and not any(part is float for part in parts)
 

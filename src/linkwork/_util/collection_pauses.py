@@ -52,7 +52,7 @@ def without_collections(function: Callable[P, T], *, drops_cycles: bool = False,
 
 
 def _end(pause: object) -> None:
-    """End the pause of a call, which may have ended already, and enable the collector after the last one."""
+    """End a call's pause of the garbage collector; the last pause to end enables the collector again."""
     with _lock:
         try:
             _pauses.pop(pause, None)
@@ -84,7 +84,7 @@ def _count_as_old() -> None:
 
 
 def is_any_paused() -> bool:
-    """Return True while a call of `without_collections` runs, in any thread."""
+    """Return True while a function with paused garbage collection runs, in any thread."""
     return bool(_pauses)
 
 
@@ -96,7 +96,7 @@ _user_has_frozen = False  # whether a pause ended with objects that a user had f
 
 
 def _leave_in_child() -> None:
-    """Forget the pauses of threads that a forked process does not have."""
+    """End, in a forked process, the pauses of threads that exist only in its parent process."""
     thread = threading.get_ident()
     pauses = [pause for pause, owner in _pauses.items() if owner != thread]
     for pause in pauses:

@@ -49,7 +49,7 @@ class Stream:
             self._stream.flush()
 
     def fitting(self, text: str) -> str:
-        """Return the text in characters that the stream can encode."""
+        """Return the text with each character that the stream cannot encode replaced by ASCII."""
         if self._can(text):
             return text
         return "".join(c if self._can(c) else _PLAIN.get(c) or backslashed(c) for c in text)

@@ -112,7 +112,7 @@ class ContractReport:
 
 @dataclass(frozen=True, slots=True)
 class Requirement(Generic[Trial]):
-    """A requirement of a contract, and the function that tries it."""
+    """One requirement of a base class's contract, and the function that tests it."""
 
     name: str
     statement: str
@@ -203,7 +203,7 @@ def _is_generated(function: Callable[..., Any]) -> bool:
 
 
 def _alike(value: Any, contract: Any) -> bool:
-    """Return True if both attributes are flags, properties, or methods that accept equal calls."""
+    """Return True if two attributes are both flags, both properties, or methods that accept the same arguments."""
     if isinstance(value, bool):
         return isinstance(contract, bool)
     functions = _functions(value), _functions(contract)

@@ -75,16 +75,16 @@ class ArgumentReader:
         self.label = f"{subject.message_prefix}{function}"
 
     def prepared_scalars(self, arguments: Arrays) -> list[np.ndarray]:
-        """Return arguments with symbols or other scalars of linkwork as arrays of objects."""
+        """Return the arguments as object arrays of the right core shape; elements may be symbols or dual numbers."""
         arrays = [self._prepared(port, x, scalar_array) for port, x in self._by_port(arguments)]
         self._broadcast(arrays)
         return arrays
 
     def prepared(self, arguments: Arrays) -> list[np.ndarray]:
-        """Return the arguments as arrays of the right core shape; dicts by joint and names of configurations too.
+        """Return the arguments as numeric arrays whose last dimensions have the shape that the kernel expects.
 
-        Raises TypeError for a wrong number of arguments, ValueError for a wrong type or shape, UnknownNameError for an
-        unknown name.
+        Dicts by joint and names of configurations are accepted too.  Raises TypeError for a wrong number of arguments,
+        ValueError for a wrong type or shape, UnknownNameError for an unknown name.
         """
         arrays = [self._prepared(port, x) for port, x in self._by_port(arguments)]
         self._broadcast(arrays)
@@ -361,7 +361,7 @@ def stacked(subject: RobotOwner, quantity: Quantity, value: Any, array_of: Array
 
 
 def _of_joints(subject: RobotOwner, quantity: Quantity, values: Mapping[str, Any], array_of: ArrayOf) -> np.ndarray:
-    """Return the array of values by joint name."""
+    """Return one array of coordinates, in the robot's order of joints, from a dict of values by joint name."""
     tree, name = subject.tree, quantity.name
     per_q = quantity.shape == ("nq",)
     parts = {}

@@ -36,7 +36,7 @@ def check_function(robot: Any, name: str, *options: Any, tolerance: float = 1e-9
 
 
 class _Trial:
-    """A function of a robot, the states in which it is tried, and its results."""
+    """A function of a robot, the random states at which it is checked, and its compiled results at these states."""
 
     def __init__(self, robot: Any, name: str, options: tuple[Any, ...], rng: np.random.Generator) -> None:
         self.robot, self.name, self.options = robot, name, options
@@ -91,7 +91,7 @@ class _Trial:
         return np.concatenate(result, axis=1)
 
     def split(self, state: np.ndarray) -> list[np.ndarray]:
-        """Return the inputs that a flat state holds."""
+        """Return the function's inputs, each an array of its shape, from a state that has all elements in sequence."""
         ends = np.cumsum([x[0].size for x in self.arrays])[:-1]
         return [x.reshape(array.shape[1:]) for x, array in zip(np.split(state, ends), self.arrays, strict=True)]
 

@@ -45,7 +45,7 @@ class Stub:
             setattr(owner, name, self.method(owner.functions))
 
     def method(self, rows: Mapping[str, FunctionSpec]) -> Any:
-        """Generate the method.  The stub's name selects the function's specification among ``rows``."""
+        """Return the method that is generated from this stub; ``rows`` has the specifications of functions by name."""
         return self.changed(method_of(rows[self.stub.__name__], self.stub))
 
 
@@ -79,7 +79,7 @@ def _adopted(name: str, home: str, whole: Any, _: Any) -> Any:
 
 
 def named_after(whole: type[Any]) -> None:
-    """Name inherited methods after their class in messages: "Joint.pose() missing 1 required ..."."""
+    """Set the class name of inherited methods to ``whole``, for messages such as "Joint.pose() missing 1 ..."."""
     for part in whole.__mro__[1:-1]:
         for name, method in vars(part).items():
             _name_after(whole, name, method)
@@ -209,7 +209,7 @@ _TEXTS = {
 
 
 def with_explanations(doc: str, row: FunctionSpec, names: Iterable[str]) -> str:
-    """Return the docstring of a function's method, and a line for each argument that it does not mention."""
+    """Return the docstring of a generated method, with a line for each of the ``names`` that it does not mention."""
     doc = inspect.cleandoc(doc)
     texts = _TEXTS | {"friction": _laws(row)}
     if "expressed_in" in row.wrench_arguments:

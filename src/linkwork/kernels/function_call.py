@@ -149,7 +149,7 @@ def _depth(x: Any) -> int:
 
 
 def function_of(subject: KernelOwner, request: Request) -> Call:
-    """Return the call of a function of a robot or a joint."""
+    """Return the function that computes a request for a robot or a joint, on numbers or symbols."""
     if isinstance(subject, JointOwner):
         return checked(subject, request, joint_kernel(subject, request))
     return checked(subject, request, compile_requests(subject, request.label, {request.label: request}))

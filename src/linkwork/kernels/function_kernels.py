@@ -115,7 +115,7 @@ def joint_kernel(subject: JointOwner, request: Request) -> Kernel:
 
 
 def configuration_space(subject: KernelOwner) -> Space:
-    """Return the space of the configurations of a robot or a joint."""
+    """Return the manifold of the configurations of a robot or a joint, for derivatives by tangent vectors."""
     placed = zip(subject.parts(QUANTITIES["q"]), subject.parts(QUANTITIES["v"]), strict=True)
     nq, nv = range(subject.sizes["nq"]), range(subject.sizes["nv"])
     parts = [(at_q.joint, at_q.type, nq[at_q.indices], nv[at_v.indices]) for at_q, at_v in placed]
@@ -123,7 +123,7 @@ def configuration_space(subject: KernelOwner) -> Space:
 
 
 def _space(name: str, kind: str, nq: int, nv: int, parts: Iterable[tuple[str, JointType, range, range]]) -> Space:
-    """Return the space of configurations of joints, each with its ranges of coordinates."""
+    """Return the manifold of configurations of several joints, each with its ranges of coordinates and velocities."""
     blocks, described = [], []
     for joint, type_, q, v in parts:
         maps = (partial(call_joint, joint, type_, method) for method in ("q_dot", "velocity_from_rate"))
@@ -134,7 +134,7 @@ def _space(name: str, kind: str, nq: int, nv: int, parts: Iterable[tuple[str, Jo
 
 
 def spaces_of(subject: KernelOwner, requests: Mapping[str, Request]) -> Spaces:
-    """Return the spaces of a kernel's inputs and outputs that are configurations."""
+    """Return the manifolds of a kernel's inputs and outputs that are configurations, by name."""
     names = dict.fromkeys(name for request in requests.values() for name in request.inputs)
     inputs = [name for name in names if quantity_of(name).configuration]
     rests = [(p, port.name) for p, port in parameter_ports(subject, requests).items() if p.kind == "rest"]
@@ -149,7 +149,7 @@ def spaces_of(subject: KernelOwner, requests: Mapping[str, Request]) -> Spaces:
 
 
 def _space_of_joint(subject: KernelOwner, name: str) -> Space:
-    """Return the space of the configurations of one of a robot's joints."""
+    """Return the manifold of the configurations of the robot's joint ``name``."""
     assert isinstance(subject, RobotOwner)
     joint = subject.tree.bodies[subject.tree.joint_index(name)].joint
     parts = [(name, joint, range(joint.nq), range(joint.nv))]
@@ -158,7 +158,7 @@ def _space_of_joint(subject: KernelOwner, name: str) -> Space:
 
 @dataclass(frozen=True, eq=False)
 class RequestOrigin:
-    """The owner and the functions of a kernel; `packed` are the bytes for a pickle."""
+    """The robot or joint, and the requests of its functions, from which a kernel's pickle is compiled again."""
 
     subject: KernelOwner
     name: str
@@ -177,7 +177,7 @@ class RequestOrigin:
 
 
 def read_origin(data: bytes) -> RequestOrigin:
-    """Return the origin that `RequestOrigin.packed` wrote."""
+    """Return the robot or joint and the requested functions from the bytes that `RequestOrigin.packed` wrote."""
     kind, values, name, requests = pickle.loads(zlib.decompress(data))
     table = _table(kind)
     subject: KernelOwner = RobotOwner(values, table) if kind == "robot" else JointOwner(values[0], values[1], table)

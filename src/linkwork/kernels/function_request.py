@@ -37,7 +37,7 @@ class Request:
 
     @property
     def wrench_inputs(self) -> tuple[str, ...]:
-        """Distinct names of the wrenches' inputs."""
+        """Names of the inputs for external wrenches, without duplicates."""
         result: list[str] = []
         kind = LOADS[self.spec.wrench_argument]
         for frame, axes in self.wrenches:
@@ -47,7 +47,7 @@ class Request:
 
     @property
     def outputs(self) -> tuple[Output, ...]:
-        """Descriptions of the function's results, followed by the result that it has for each wrench."""
+        """Descriptions of the function's results, followed by its further result for each external wrench."""
         more = self.spec.per_wrench_output
         result = () if more is None else (replace(more, name=f"{more.name}{name}") for name in self.wrench_inputs)
         return (*self.spec.outputs, *result)

@@ -82,7 +82,7 @@ def input_ports(subject: KernelOwner, requests: Mapping[str, Request]) -> tuple[
 
 
 def parameter_ports(subject: KernelOwner, requests: Mapping[str, Request]) -> dict[Parameter, Port]:
-    """Return the inputs that replace a robot's own parameters."""
+    """Return the inputs of a kernel that replace parameters of the robot (such as masses), by parameter."""
     parameters = next((request.parameters for request in requests.values()), ())
     if not (parameters and isinstance(subject, RobotOwner)):
         return {}
@@ -93,7 +93,11 @@ def parameter_ports(subject: KernelOwner, requests: Mapping[str, Request]) -> di
 
 
 def output_ports(subject: KernelOwner, requests: Mapping[str, Request]) -> tuple[Port, ...]:
-    """Return the results by name; for a function with several results, each name begins with the function's name."""
+    """Return the outputs of a kernel of several functions, with names and shapes.
+
+    The outputs of a function with several results have names that begin with the function's name, unless it is the only
+    function.
+    """
     return tuple(port for key, request in requests.items() for port in _outputs(subject, key, request, len(requests)))
 
 
@@ -188,7 +192,7 @@ def traced(
     watched: Callable[[Any, Graph], Any] | None = None,
     by_rules: bool = False,
 ) -> Traced:
-    """Run the algorithms on symbols.
+    """Run the algorithms of the requested functions on symbols; return the symbols, the results and the guards.
 
     ``watched`` may replace the tree or joint that an algorithm walks over, to record its walks. With ``by_rules``,
     results have the rules of differentiation of their functions.
@@ -301,7 +305,7 @@ def trace_ruled(subject: KernelOwner, name: str, requests: Mapping[str, Request]
 
 
 def elements_of(result: Any) -> Sequence[Any]:
-    """Return the scalars of an algorithm's result, row by row."""
+    """Return the scalars of an algorithm's result, row by row, as a flat sequence."""
     if hasattr(result, "elements"):
         return list(result.elements())
     if isinstance(result, (list, tuple)):

@@ -94,7 +94,7 @@ class Loop(MultiResult):
         return result
 
     def is_stored(self, result: int) -> bool:
-        """Return True if a result is the stored outputs of all steps together."""
+        """Return True if result number ``result`` is not a number, but has the stored outputs of all steps together."""
         return self.stores > 0 and result == self.carried
 
     @property
@@ -146,7 +146,10 @@ class Loop(MultiResult):
         return [*state, float(self.max_iterations), OUT_OF_ITERATIONS]
 
     def _masked(self, state: list[Any], run: Any) -> list[Any]:
-        """Run the loop on a batch; the state of a sample whose loop has ended does not change."""
+        """Run the loop on a batch of samples; the state of a sample whose loop has ended does not change.
+
+        ``run(state, 0)`` returns the loop's condition and the next state.
+        """
         going: Any = np.True_
         done: Any = np.float64(0.0)
         status: Any = np.float64(OUT_OF_ITERATIONS)

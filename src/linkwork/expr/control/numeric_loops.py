@@ -47,7 +47,7 @@ __all__ = [
 def numeric_while_loop(
     condition: Callable[[Any], Any], step: Callable[[Any], Any], state: Any, start: FlatValue, max_iterations: int
 ) -> tuple[Any, Any, Any] | Graph:
-    """Return (last state, number of steps, status), or the trace if a symbol occurs."""
+    """Return last state, number of steps and status of a while loop on numbers; the trace if a symbol occurs."""
     done: Any = 0
     status: Any = int(OUT_OF_ITERATIONS)
     going: Any = True
@@ -87,7 +87,7 @@ def numeric_while_loop(
 def numeric_scan(
     step: Callable[..., Any], state: Any, inputs: Any, start: FlatValue, steps: int, backward: bool
 ) -> tuple[Any, Any] | Graph:
-    """Run a scan on floats or arrays, or return the trace if a symbol occurs."""
+    """Return the last state and the outputs of a scan on floats or arrays; return the trace if a symbol occurs."""
     if not steps:
         return state, _no_outputs(step, state, inputs)
     truths = _truths(state)
@@ -292,7 +292,7 @@ def check_step(
 
 
 def _over_samples(left: Any, right: Any) -> bool:
-    """Return True if two structures are equal up to leading dimensions."""
+    """Return True if two structures differ at most in leading dimensions of their arrays, the sample dimensions."""
     pairs = zip(leaf_paths(left), leaf_paths(right), strict=False)
     return len(leaf_paths(left)) == len(leaf_paths(right)) and all(
         path == same and all(a == b for a, b in zip(reversed(x.shape), reversed(y.shape), strict=False))

@@ -105,7 +105,7 @@ class Put(MultiResult):
         return self.rows * self.columns
 
     def split(self, arguments: Sequence[Any]) -> tuple[Any, Sequence[Any], Sequence[Any]]:
-        """Split the arguments into index, entry and table."""
+        """Split the instruction's arguments into the index, the new row, and the elements of the table."""
         return arguments[0], arguments[1 : 1 + self.columns], arguments[1 + self.columns :]
 
     def evaluate(self, arguments: Sequence[Any]) -> Sequence[Any]:
@@ -233,7 +233,7 @@ def _table_of(caller: str, table: Any) -> tuple[list[Any], Leaf]:
 
 
 def _index_of(caller: str, index: Any) -> tuple[Any, bool]:
-    """Return the index as a scalar or a batch, and True if it came in a 0-dimensional object array."""
+    """Return the index as a scalar or a batch; and True if it was a 0-dimensional object array."""
     in_elements = isinstance(index, np.ndarray) and index.dtype == object and index.ndim == 0
     if in_elements:
         index = index.item()
@@ -261,15 +261,15 @@ def _row_of(value: Any, shape: tuple[int, ...], *, batches: bool) -> list[Any]:
 
 
 def table_of(rows: Sequence[Sequence[Any]]) -> Any:
-    """Return the table whose entries are these lists of scalars."""
+    """Return a table of the given rows, each a list of scalars, for `entry` and `with_entry`."""
     return object_array((len(rows), len(rows[0])), [x for row in rows for x in row])
 
 
 def entry(table: Any, index: Any) -> Any:
-    """Return the row at an index, as a list."""
+    """Return the row of a table at an index, as a list of scalars; the index may be known at run time only."""
     return list(np.moveaxis(np.asarray(take(table, index)), -1, 0))
 
 
 def with_entry(table: Any, index: Any, elements: Sequence[Any]) -> Any:
-    """Return the table with the row at an index replaced, if the index is in range."""
+    """Return a table in which ``elements`` replace the row at an index; an index out of range changes nothing."""
     return np.asarray(put(table, index, object_array((len(elements),), elements)))

@@ -96,9 +96,10 @@ class _Step:
 
 
 def solve_by_doubling(A: Matrix, G: Matrix, H: Matrix) -> tuple[Matrix, Any, Any]:
-    """Return the limit of H, True if A converged to zero, and the number of doublings.
+    """Return the solution X of a discrete-time Riccati equation, True if it converged, and the number of doublings.
 
-    The arguments describe one time step: the state matrix A, G = B R⁻¹Bᵀ and the cost H of the states.
+    X is the limit of H, and the doublings have converged if A is zero.  The arguments describe one time step: the state
+    matrix A, G = B R⁻¹Bᵀ and the cost H of the states.
     """
 
     def more(state: Any) -> Any:
@@ -155,9 +156,10 @@ def cayley_transform(A: Matrix, G: Matrix, H: Matrix) -> tuple[Matrix, Matrix, M
 
 
 def _gamma(A: Matrix, G: Matrix, H: Matrix) -> Any:
-    """Return an estimate of γ = g^¾ l^¼, for the eigenvalues λ of the Hamiltonian matrix [[A, −G], [−H, −Aᵀ]].
+    """Return an estimate of the best parameter γ = g^¾ l^¼ of the Cayley transform, for few doublings.
 
-    g is the geometric mean of all |λ|, and l the largest of them.
+    g is the geometric mean of all |λ|, and l the largest, for the eigenvalues λ of [[A, −G], [−H, −Aᵀ]], the
+    Hamiltonian matrix.
     """
     n = len(A)
     G_size, H_size = (fmax(sum(M[i][i] for i in range(n)), TINY) for M in (G, H))
@@ -197,7 +199,10 @@ _LYAPUNOV_DIVERGED = 1e300
 
 @dataclass(frozen=True)
 class _Lyapunov(ImplicitDerivative):
-    """Rule for the X of AᵀX + X A + C = 0 or X = AᵀX A + C; the inputs are the elements of A and of a symmetric C."""
+    """Derivative rule of the solution X of a Lyapunov equation, AᵀX + X A + C = 0 or X = AᵀX A + C.
+
+    The inputs are the elements of A and of a symmetric C.
+    """
 
     n: int
     continuous: bool
@@ -228,7 +233,10 @@ class _Lyapunov(ImplicitDerivative):
         return rows_of(values, self.n), rows_of(values[self.size :], self.n)
 
     def _next(self, at: Solution) -> Matrix:
-        """Return the factor of dA in the equation's derivative: X in continuous time, X A in discrete time."""
+        """Return the matrix by which dAᵀ is multiplied in the derivative of the Lyapunov equation.
+
+        It is X in continuous time and X A in discrete time.
+        """
         X = rows_of(at.results, self.n)
         return X if self.continuous else matmul(X, self._split(at.inputs)[0])
 

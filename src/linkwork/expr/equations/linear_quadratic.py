@@ -104,9 +104,9 @@ class BoundedCholesky:
 
     @staticmethod
     def of(M: Matrix, min_pivots: Sequence[Any]) -> BoundedCholesky:
-        """Return the factor of a symmetric matrix, of which only the lower triangle is read.
+        """Return the Cholesky factor of a symmetric matrix, with lower bounds ``min_pivots`` on its squared pivots.
 
-        A squared pivot below its element of ``min_pivots`` is replaced by that element.
+        Only the matrix's lower triangle is read.  A squared pivot below its bound is replaced by the bound.
         """
         rows: Matrix = []
         inverses: list[Any] = []
@@ -120,7 +120,7 @@ class BoundedCholesky:
         return BoundedCholesky(rows, inverses)
 
     def solve(self, column: Sequence[Any]) -> list[Any]:
-        """Return L⁻¹ times a column."""
+        """Return L⁻¹ times a column, where L is this Cholesky factor."""
         result: list[Any] = []
         for row, inverse, x in zip(self.rows, self.inverses, column, strict=True):
             result.append(subtract_dot(x, row[:-1], result) * inverse)

@@ -23,7 +23,7 @@ ROWS = 4  # processed together
 
 
 class StepWriter(Protocol):
-    """What writers of matrix code use of the code generator: its types, module, and creation of functions and names."""
+    """The parts of the code generator that writers of matrix code use: types, a module, functions and names."""
 
     real: FloatType
     target: Target

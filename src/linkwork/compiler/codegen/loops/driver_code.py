@@ -221,10 +221,7 @@ class ControlCode(BlockCode):
             f.put(x, "%frame", slot)
 
     def _start(self, f: Instructions, column: Column, outer: Pointers) -> str:
-        """Return the address of a column of loop inputs, at the first iteration.
-
-        A column has one input of all iterations.  A column of constants is declared in the module.
-        """
+        """Return the address of a column, one loop input of all iterations, at the first; declare constants."""
         if column.table:
             values = ", ".join(f"{self.real.name} {self.real.literal(x)}" for x in column.table)
             name = self.name("table")
@@ -255,10 +252,7 @@ class ControlCode(BlockCode):
                 steps[0] = f.let(f"add i64 {steps[0]}, 1")
 
     def head(self, f: Instructions, step: Control, active: str, at: Pointers, inline: bool) -> None:
-        """Emit a loop's condition, and remove from the active lanes those in which it is false.
-
-        Lanes that have reached the maximum number of iterations are removed too.
-        """
+        """Emit a loop's condition; end the lanes in which it is false or the iterations are used up."""
         loop: Loop = step.bundle
         (scope,) = step.scopes
         done, status = step.ending

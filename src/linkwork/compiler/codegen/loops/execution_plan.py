@@ -49,7 +49,7 @@ FRAME, SLICE, TABLE = "frame", "slice", "table"
 
 
 class Slot(NamedTuple):
-    """Where a scalar is stored: in the frame (the array of intermediate values), or in a column of a loop's inputs."""
+    """The position of a scalar in memory: in the frame (all intermediate values), or in a column of a loop's inputs."""
 
     area: str
     number: int

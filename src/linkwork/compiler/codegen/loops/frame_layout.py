@@ -340,7 +340,7 @@ class _Planner:
         )
 
     def _read_in_place(self, step: Control, runs: Sequence[Sequence[int]], before: BasicBlock) -> None:
-        """Set where a step reads its arguments: each sequence of values in ``runs`` needs adjacent slots.
+        """Set the slots from which a step reads its arguments: each sequence in ``runs`` needs adjacent slots.
 
         The block ``before`` copies a sequence to adjacent slots if it is not stored so already.
         """

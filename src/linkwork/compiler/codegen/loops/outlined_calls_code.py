@@ -28,7 +28,7 @@ _ARGUMENTS = (
 
 
 class Writer(Protocol):
-    """What the writer of outlined calls uses of the code generator: its types, modules, and creation of functions."""
+    """The parts of the code generator that the writer of outlined calls uses: types, modules, functions and names."""
 
     real: FloatType
     width: int
@@ -41,7 +41,7 @@ class Writer(Protocol):
 
 
 class Distances:
-    """Where a subroutine's inputs and outputs are in memory, relative to offsets that differ from call to call.
+    """The positions of a subroutine's inputs and outputs in memory, relative to offsets that differ between calls.
 
     Inputs and outputs at a constant distance from one another share an offset. ``of`` has, for each input and output,
     the index of its offset and its distance [slots] from it.
