@@ -127,7 +127,7 @@ class BoundedCholesky:
         return result
 
     def left_multiply(self, row: Sequence[Any]) -> list[Any]:
-        """Return a row times L."""
+        """Return a row times L, where L is this Cholesky factor."""
         n = len(row)
         return [dot(row[j:], [self.rows[i][j] for i in range(j, n)]) for j in range(n)]
 

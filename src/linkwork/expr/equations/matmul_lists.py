@@ -28,17 +28,17 @@ _SMALL = 300  # multiplications up to which a product is unrolled
 
 
 def matmul(left: Sequence[Sequence[Any]], right: Sequence[Sequence[Any]]) -> Matrix:
-    """Return left · right."""
+    """Return the matrix product left · right; matrices are lists of rows of scalars."""
     columns = transposed(right)
     large = len(left) * len(columns) * len(right) > _SMALL
     return map_rows(lambda row: [dot(row, column) for column in columns], left, in_loops=large, alike=True)
 
 
 def map_matrix_rows(function: Callable[[Sequence[Any]], list[Any]], rows: Sequence[Sequence[Any]], work: int) -> Matrix:
-    """Return the list of the function's results for the rows of a matrix.
+    """Return the list of ``function(row)`` for the rows of a matrix.
 
-    On symbols, the calls become a loop if rows · ``work`` is large.  ``work`` is the number of products of one call.
-    All rows must be of one type of scalar.
+    On symbols, the calls become a loop if the number of rows times ``work`` is large.  ``work`` is the number of
+    products of one call.  All rows must be of one type of scalar.
     """
     return map_rows(function, rows, in_loops=len(rows) * work > _SMALL, alike=True)
 
@@ -55,12 +55,12 @@ def gram(left: Sequence[Sequence[Any]], right: Sequence[Sequence[Any]] | None = 
 
 
 def congruence(factor: Sequence[Sequence[Any]], middle: Sequence[Sequence[Any]]) -> Matrix:
-    """Return factorᵀ · middle · factor for a symmetric middle."""
+    """Return factorᵀ · middle · factor for a symmetric matrix ``middle``; matrices are lists of rows."""
     return mirrored(matmul(transposed(factor), matmul(middle, factor)))
 
 
 def add_to_diagonal(A: Sequence[Sequence[Any]], shift: Any) -> Matrix:
-    """Return A + shift · 1."""
+    """Return A + shift · 1, a square matrix A (list of rows) with ``shift`` added to its diagonal."""
     return [[x + shift if i == j else x for j, x in enumerate(row)] for i, row in enumerate(A)]
 
 
@@ -70,20 +70,20 @@ def scaled(factor: Any, A: Sequence[Sequence[Any]]) -> Matrix:
 
 
 def symmetric_part(A: Sequence[Sequence[Any]]) -> Matrix:
-    """Return the symmetric part of A."""
+    """Return (A + Aᵀ) / 2 for a square matrix A, a list of rows."""
     return [
         [0.5 * (a + b) for a, b in zip(row, column, strict=True)] for row, column in zip(A, transposed(A), strict=True)
     ]
 
 
 def squared_norm(A: Sequence[Sequence[Any]]) -> Any:
-    """Return the squared Frobenius norm."""
+    """Return the squared Frobenius norm of a matrix: the sum of its squared elements."""
     elements = flat(A)
     return dot(elements, elements)
 
 
 def solve_columns(A: Sequence[Sequence[Any]], right: Sequence[Sequence[Any]], assume: str = "gen") -> Matrix:
-    """Return X of A X = right."""
+    """Return the matrix X that solves A X = right; ``assume`` states the structure of A, such as "pos"."""
     n, k = len(A), len(right[0])
     method = METHODS[assume]
     factors = method.factors([list(row) for row in A], Pivots("riccati", positive=method.positive, with_status=True))

@@ -88,7 +88,7 @@ def riccati(problem: LinearQuadratic, *, continuous: bool) -> RiccatiSolution:
 
 @dataclass(frozen=True)
 class _Riccati(CustomDerivative):
-    """Rule for the solution of an algebraic Riccati equation.
+    """Derivative rule of the solution of an algebraic Riccati equation.
 
     The inputs are the elements of A, B, Q, R and N.  The results are the elements of X and K, the relative residual and
     the number of doublings.
@@ -249,7 +249,7 @@ class _Riccati(CustomDerivative):
         return LinearQuadratic(by_A, by_B, P, by_R, by_N).values()
 
     def _residual(self, problem: LinearQuadratic, X: Matrix) -> tuple[Matrix, Matrix]:
-        """Return the residual of the equation, and the gains."""
+        """Return the residual of the Riccati equation at X, and the gains K of X."""
         XB = matmul(X, problem.B)
         if self.continuous:
             T = add_matrices(transposed(XB), transposed(problem.N))
@@ -266,7 +266,7 @@ class _Riccati(CustomDerivative):
 
 
 def _closed_loop(problem: LinearQuadratic, K: Matrix) -> Matrix:
-    """Return A − B K."""
+    """Return the matrix A − B K of the closed loop with the gains K."""
     return add_matrices(problem.A, negated(matmul(problem.B, K)))
 
 

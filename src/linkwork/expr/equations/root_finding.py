@@ -191,7 +191,7 @@ def _solve(
 
 
 def _elements(caller: str, function: Callable[[Any], Any], value: Any, form: TreeDef | Leaf) -> list[Any]:
-    """Return the elements of the value that a residual function returned, in the order of the unknowns.
+    """Return the elements of a residual that the user's ``function`` returned, in the order of the unknowns.
 
     Each element of a batch is an array of all samples.  Raises TypeError unless there are as many numbers as unknowns.
     """
@@ -216,7 +216,7 @@ def _elements(caller: str, function: Callable[[Any], Any], value: Any, form: Tre
 
 
 def _bare(x: Any) -> Any:
-    """Return a batch that is the element of a 0-dimensional object array; return other values unchanged."""
+    """Return the batch that is the only element of a 0-dimensional object array; return other values unchanged."""
     if isinstance(x, Dual):
         return Dual(_bare(x.value), _bare(x.tangent), x.level)
     return _bare(x.item()) if isinstance(x, np.ndarray) and x.dtype == object and not x.ndim else x
