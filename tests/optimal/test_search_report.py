@@ -247,10 +247,10 @@ def test_moved_phases_change_the_weights_of_their_terms_and_contacts(monkeypatch
         ],
         variables={"foot": SimpleNamespace(phases=("stance", "idle"))},
     )
-    weights, kept = np.ones((4, 2)), weights
+    weights, previous = np.ones((4, 2)), weights
     result = rescheduled("solve", several, contacts, {"stance": (1, 3)}, ())  # "idle" keeps its step 3
     assert result.weights.T.tolist() == [[0, 1, 1, 1], [1, 0, 0, 0]] and result.active[:, 0].tolist() == [0, 1, 1, 1]
-    weights = kept
+    weights = previous
     batch = np.array([[True, False, True, False], [False, True, True, True]])
     result = rescheduled("solve", problem, None, {"stance": batch}, (2,))
     assert result.weights.shape == (2, 4, 4) and result.active.shape == (2, 4, 0)
