@@ -84,14 +84,14 @@ _SUMS = ("add", "sub", "neg")  # partial derivatives are 1 and -1
 
 
 class Estimate(NamedTuple):
-    """Approximate numbers of products and sums of a Jacobian, in addition to the program's own operations."""
+    """Estimated numbers of products and of sums that a Jacobian needs in addition to the program's own operations."""
 
     forward: int
     reverse: int
 
 
 def estimate(program: Program, directions: Mapping[int, int], outputs: Sequence[int]) -> Estimate:
-    """Estimate the cost of a Jacobian in forward and in reverse mode.
+    """Return the estimated cost of a Jacobian in forward and in reverse mode.
 
     Sets are integers with one bit for each member. ``directions`` has, for each input element, the set of tangent
     directions that move it. ``outputs`` has, for each result, the set of Jacobian rows that depend on it.
@@ -153,7 +153,10 @@ def pushes(
 
 
 def moved_by(instructions: Sequence[Instruction], directions: Mapping[int, int]) -> list[int]:
-    """Return the set of directions that each value depends on."""
+    """Return, for each instruction, the set of tangent directions on which its value depends.
+
+    Sets are integers with one bit for each direction.  ``directions`` has the set of each input element.
+    """
     moved: list[int] = []
     for operation, args, value in instructions:
         if operation is INPUT:

@@ -104,7 +104,7 @@ _NONE: Mapping[str, Space] = MappingProxyType({})
 
 
 class Spaces(NamedTuple):
-    """The spaces of a kernel's inputs and outputs by name, for those that have one."""
+    """The configuration manifolds of a kernel's inputs and outputs, by name; other arrays have no entry."""
 
     inputs: Mapping[str, Space] = _NONE
     outputs: Mapping[str, Space] = _NONE
@@ -115,7 +115,7 @@ SparseRow = Mapping[int, Any]  # sparse derivatives: direction -> value
 
 @dataclass(frozen=True)
 class Tangent:
-    """An array and its space, if it has one."""
+    """An input or output array of a derivative, and the configuration manifold (`Space`) of its values, if any."""
 
     port: Port
     space: Space | None = None
@@ -148,11 +148,14 @@ class Tangent:
         return rows
 
     def moved(self, q: Sequence[Any], v: Sequence[Any]) -> list[Any]:
-        """Return the rates q̇ = N(q) v of the coordinates at velocity v."""
+        """Return the rates q̇ = N(q) v of a configuration's coordinates at velocity v; q̇ = v without a manifold."""
         return list(v) if self.space is None else self.space.q_dot(q, v)
 
     def gradient(self, columns: Sequence[SparseRow], by_coordinates: Sequence[Any]) -> list[Any]:
-        """Return the gradient Nᵀ g in tangent coordinates, from the gradient g in q; ``columns`` is N."""
+        """Return the gradient with respect to tangent vectors, Nᵀ g, from the gradient g with respect to q.
+
+        ``columns`` are the sparse rows of the matrix N(q) of q̇ = N(q) v.
+        """
         if self.space is None:
             return list(by_coordinates)
         result: list[list[Any]] = [[] for _ in range(self.size)]
@@ -230,7 +233,7 @@ class Tangent:
 
 
 def total(terms: Sequence[Any]) -> Any:
-    """Return the sum of terms, 0.0 if there are none."""
+    """Return the sum of ``terms``; 0.0 if there are none."""
     if not terms:
         return 0.0
     result = terms[0]
