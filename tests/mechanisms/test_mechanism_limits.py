@@ -104,14 +104,14 @@ def test_branches_differ_by_their_distance() -> None:
     n = FOURBAR.nq
     q = np.array([[0.1] * n, [0.6] * n, [math.nan] * n])
     no_fixed = FixedJoints((), {})
-    branches = Branches._make(q, np.array(2), np.array([1, -1, 0]), np.array([5, 3, 0]), 8, no_fixed, mechanism)
+    branches = Branches._make(q, np.array(2), np.array([1, -1, 0]), np.array([5, 3, 0]), 8, 0, no_fixed, mechanism)
     states = np.stack([q[0], q[1], q[1] + 1e-9, q[1] + 0.01, q[0] - 0.3])
     index = np.array([int(branches.index(x)) for x in states])
     assert index.tolist() == [0, 1, 1, -1, -1] and _SAME_TOL == 1e-6
     assert [int(branches.index(q[0] + x)) for x in (0.5e-6, 4e-6, 1e-4)] == [0, 0, -1]
     assert int(branches.min_hits) == 3
     empty = Branches._make(
-        np.zeros((2, 0, n)), np.zeros(2, dtype=int), np.zeros((2, 0)), np.zeros((2, 0)), 8, no_fixed, mechanism
+        np.zeros((2, 0, n)), np.zeros(2, dtype=int), np.zeros((2, 0)), np.zeros((2, 0)), 8, 0, no_fixed, mechanism
     )
     assert empty.index(np.zeros((2, n))).tolist() == [-1, -1] and empty.min_hits.tolist() == [8, 8]
 

@@ -17,7 +17,7 @@ T = TypeVar("T")
 class Named(tuple[T, ...]):
     """A tuple of names, or of objects with a ``name``: ``joints["elbow"]`` is the member with that name.
 
-    IPython completes the names.  An unknown name raises UnknownNameError.
+    ``"elbow" in joints`` is True, too.  IPython completes the names.  An unknown name raises UnknownNameError.
     """
 
     kind: str  # the kind of the members in messages, for example "joint"
@@ -38,6 +38,10 @@ class Named(tuple[T, ...]):
             if name == key:
                 return member
         raise UnknownNameError(self.kind, key, self._names())
+
+    def __contains__(self, key: object) -> bool:
+        """Return True for a member, and for the name of a member."""
+        return key in self._names() if isinstance(key, str) else super().__contains__(key)
 
     def __getattr__(self, name: str) -> Any:
         """Raise AttributeError; for the name of a member the message shows the access by brackets."""
