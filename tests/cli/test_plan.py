@@ -95,6 +95,22 @@ def test_plan_command_prints_and_writes_the_robots_path(linkwork, files, tmp_pat
     assert "proved collision-free" in ran.out and "planning" not in ran.out
 
 
+def test_plan_command_times_paths_within_the_acceleration_limits_of_the_robot(linkwork, tmp_path):
+    """A straight path of 0.5 rad from rest to rest within a = 2 rad/s² takes 2 √(0.5/2) = 1 s."""
+    limits = {
+        "has_acceleration_limits": True,
+        "max_acceleration": 2.0,
+        "has_velocity_limits": True,
+        "max_velocity": 1.0,
+    }
+    file = tmp_path / "joint_limits.json"
+    file.write_text(json.dumps({"joint_limits": {"shoulder": limits, "elbow": limits}}), encoding="utf-8")
+    command = ("double_pendulum", "--joint-limits", str(file), "--start", "0", "0", "--goal", "0.5", "0.3", "--json")
+    for more, duration in (((), 1.0), (("--acceleration", "100"), 1.0), (("--acceleration", "1"), 2.0**0.5)):
+        data = json.loads(linkwork("plan", *command, *more).out)
+        assert data["timed"] and data["times"][-1] == pytest.approx(duration, rel=1e-4), more
+
+
 @pytest.mark.slow(every=5)
 def test_plan_command_accepts_poses_configurations_and_several_goals(linkwork, files):
     """A pose, several goals, sampled edges, and one that cannot be."""

@@ -125,7 +125,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--acceleration",
         metavar="A",
         type=number_from(1e-9),
-        help="acceleration limit of all joints [rad/s², m/s²]: minimum time within it and the velocity limits",
+        help="acceleration limit of all joints [rad/s², m/s²]: minimum time within it and the robot's limits, "
+        "which are the default if all joints have one",
     )
     add_files(
         parser,
@@ -143,6 +144,7 @@ def run(arguments: argparse.Namespace, terminal: Terminal) -> int:
     robot, scene = cast(Robot, setup.robot), setup.scene
     margin = setup.margin if arguments.margin is None else arguments.margin
     check_files(arguments, (*_MOTIONS, *_MESSAGES, *PICTURES))
+    arguments.acceleration = _acceleration(robot, arguments.acceleration)
     if arguments.acceleration is None and str(arguments.output).lower().endswith(_MESSAGES):
         raise CommandError(USAGE, "--output: a message of ROS has times: pass --acceleration")
     try:
@@ -200,6 +202,14 @@ def run(arguments: argparse.Namespace, terminal: Terminal) -> int:
 
 
 # -- inputs
+
+
+def _acceleration(robot: Robot, limit: float | None) -> np.ndarray | None:
+    """Return the acceleration limits (nv) of the motion: the robot's, and at most ``limit``; None if there are none."""
+    known = np.asarray(robot.acceleration_limits)
+    if limit is not None:
+        return np.minimum(known, limit)
+    return known if np.isfinite(known).all() and known.size else None
 
 
 def _goals(robot: Robot, arguments: argparse.Namespace, start: np.ndarray) -> list[Any]:
