@@ -320,3 +320,23 @@ def test_time_steps_that_rotate_bodies_too_far_cause_a_warning():
         robot.simulate(q, v, duration=0.5, joint_limit_mode="ignored")
     with pytest.warns(SimulationWarning, match=r"rotates by .* rad in a step of 0.001 s .* use a step of"):
         robot.simulate(q, 100.0 * v, duration=0.01, method="rk4", joint_limit_mode="ignored")
+
+
+def test_steps_satisfy_velocity_constraints_that_depend_on_time_at_their_middle():
+    """A conveyor of varying speed: the mean velocity of each step is the speed at half of the step."""
+    robot = lw.Robot.build(
+        "sleds",
+        lw.Link("a", mass=1.3),
+        lw.Joint.of(lw.joints.Prismatic("x"), name="x", parent="world", child="a"),
+        lw.Link("b", mass=0.7),
+        lw.Joint.of(lw.joints.Prismatic("y"), name="y", parent="a", child="b"),
+    )
+    belt = lw.constraints.Pfaffian(
+        "belt", lambda k: [k.v("x") + 0.3 * k.v("y") - lw.expr.sin(3.0 * k.time + 0.4)], time_dependent=True
+    )
+    robot = robot.with_constraints(belt)
+    q, h = np.array([0.1, -0.2]), 0.05
+    _, v = robot.project(q, [0.0, 0.3], time=0.0)
+    run = robot.simulate(q, v, duration=0.5, dt=h)
+    assert np.allclose(np.diff(run.q @ [1.0, 0.3]) / h, np.sin(3.0 * (run.t[:-1] + 0.5 * h) + 0.4), atol=1e-13)
+    assert np.allclose(run.v @ [1.0, 0.3], np.sin(3.0 * run.t + 0.4), atol=1e-13)
