@@ -38,7 +38,11 @@ class Watch:
         self._graph.marks.append(self.starts[-1])
 
     def walk(self, direction: str, bodies: Iterator[tuple[int, int, Body]]) -> Iterator[tuple[int, int, Body]]:
-        """Iterate over a walk and record it; after a nested walk the outer one continues."""
+        """Yield the bodies of a walk, and record for each that the nodes created from now on belong to it.
+
+        ``direction`` is "outward" or "inward". After a walk within a walk, the record continues with the outer walk's
+        body.
+        """
         before, number = self.positions[-1], len(self.walks)
         self.walks.append(direction)
         try:
@@ -49,9 +53,10 @@ class Watch:
             self.note(before)
 
     def look(self, body: int) -> None:
-        """Record that an algorithm looks up a body.
+        """Record that an algorithm reads a body from the tree, so that nodes created from now on belong to that body.
 
-        Outside of walks, the body is the next one of a chain. During a walk, only the start of a new step is recorded.
+        Outside of walks, the bodies that are read form one walk with the direction "chain". During a walk the body of
+        the walk stays; only a new position in the graph is recorded.
         """
         if self.positions[-1][1] in (ELSEWHERE, self._chain):
             if self._chain == ELSEWHERE:
@@ -62,20 +67,20 @@ class Watch:
             self.note(self.positions[-1])
 
     def over(self, tree: Tree) -> Tree:
-        """Return the observed tree, for algorithms."""
+        """Return a proxy of the tree for algorithms, which records the body that is processed."""
         return cast(Tree, _WatchedTree(tree, self))
 
 
 def marked(walked: Any, graph: Graph) -> Any:
-    """Return the object that an algorithm walks over: a tree in a form that marks the graph at steps of a walk.
+    """Return a proxy of a tree that marks in the graph where each step of a walk over the bodies begins.
 
-    A joint is returned unchanged.
+    ``walked`` is a tree or a joint; a joint is returned unchanged.
     """
     return Watch(graph).over(walked) if isinstance(walked, Tree) else walked
 
 
 class _WatchedTree:
-    """A tree that is passed to algorithms, and records the body that an algorithm currently processes."""
+    """Proxy of a tree that is passed to algorithms, and records the body that an algorithm currently processes."""
 
     def __init__(self, tree: Tree, watch: Watch) -> None:
         self._tree, self._watch = tree, watch

@@ -95,14 +95,21 @@ def _work(counts: Mapping[int, Counter[str]], walks: Sequence[int]) -> Operation
 
 
 def _names(directions: Sequence[str]) -> Iterator[str]:
-    """Yield the names of walks over the bodies, such as "outward 1", numbered if several have one direction."""
+    """Yield a name for each walk over the bodies: its direction, with a number if several walks have that direction.
+
+    For example, two outward walks are "outward 1" and "outward 2", a single inward walk is "inward".
+    """
     for k, direction in enumerate(directions):
         several = directions.count(direction) > 1
         yield f"{direction} {directions[: k + 1].count(direction)}" if several else direction
 
 
 def _counted(watch: Watch, elements: Sequence[Any]) -> dict[int, dict[int, Counter[str]]]:
-    """Return the operations that results need, by the index of the body and the index of the walk that created them."""
+    """Count the operations that the results need: a count by kind, for each body and each walk over the bodies.
+
+    The first key is the index of the body for which the operations were created, the second one that of the walk.
+    ``elements`` are the elements of the results.
+    """
     result: dict[int, dict[int, Counter[str]]] = {}
     nodes = [_computed(x) for x in elements if isinstance(x, Symbol)]
     needed = {node.index: node for node in nodes}
@@ -120,7 +127,10 @@ def _counted(watch: Watch, elements: Sequence[Any]) -> dict[int, dict[int, Count
 
 
 def _computed(node: Symbol) -> Symbol:
-    """Return the node that is compiled for a result with a rule of differentiation."""
+    """Return the symbol that is compiled for a node.
+
+    For a result of a derivative rule, it is the symbol that computes this result; otherwise it is the node.
+    """
     while node.op is PART and node.args[0].op is RULE:
         node = node.args[0].args[node.value]
     return node

@@ -68,7 +68,7 @@ class KernelOwner(Protocol):
 
     @property
     def label(self) -> str:
-        """Name in lists of the cache's entries."""
+        """Name of the owner in lists of the compilation cache's entries."""
 
     @property
     def rows(self) -> Mapping[str, FunctionSpec]:
@@ -184,7 +184,7 @@ class RobotOwner:
 
     @cached_property
     def joint_space_tree(self) -> Tree:
-        """The tree on which joint-space functions are traced."""
+        """Tree on which joint-space functions are traced: the simplified one, unless constraints depend on inertias."""
         return self.tree if self.constraints_use_inertia else simplify.simplify_tree(self.tree)
 
     @property
@@ -194,7 +194,10 @@ class RobotOwner:
 
     @cached_property
     def singular_joints(self) -> LazyCache[tuple[str, ...]]:
-        """Cache of the joints that move no inertia; a key is whether armature counts, and which bodies are fixed."""
+        """Cache of the names of joints that move no inertia.
+
+        A key is a pair: whether armature counts as inertia, and which bodies are fixed.
+        """
         return LazyCache()
 
     def algorithm_input(self, row: FunctionSpec, parameter_values: ParameterValues = NONE) -> Tree:
@@ -327,7 +330,7 @@ class JointOwner:
 
 
 def placement_of(site: PlacedJoint) -> tuple[Any, ...]:
-    """Return the placement of a joint as floats."""
+    """Return the elements of the placements of a joint and of its rotor, and whether its two frames are swapped."""
     return _elements(site.placement), _elements(site.rotor), site.swapped
 
 
@@ -351,7 +354,7 @@ def _is_ours(constraint: Constraint) -> bool:
 
 
 def _constrained(tree: Tree) -> tuple[str, ...]:
-    """Return everything that constraints and force elements depend on; () if there are none."""
+    """Return a text of all data of a tree on which its constraints and force elements depend; () if there are none."""
     if not (tree.constraints or tree.force_elements):
         return ()
     frames = [(f.name, f.body, _elements(f.placement)) for f in tree.frames]
@@ -360,14 +363,17 @@ def _constrained(tree: Tree) -> tuple[str, ...]:
 
 
 def _all_of(tree: Tree) -> tuple[str, str]:
-    """Return a text of all values that parameters may replace, and a text of the welds between links."""
+    """Return two texts: of frames, points and directions, and of the joints with their links, friction and drives.
+
+    The first text has the values of a tree that kernel parameters may replace.
+    """
     frames = [(f.name, f.body, _elements(f.placement), f.inertia, f.fixed_joint, f.welded_to) for f in tree.frames]
     joints = [(b.name, b.joint_name, b.links, b.damping, b.friction, b.dynamics, b.drive) for b in tree.bodies]
     return repr((frames, tree.points, tree.directions)), repr(joints)
 
 
 def _texts(option: Any) -> Iterator[str]:
-    """Yield all strings in an option, at any depth."""
+    """Yield all strings in the value of an option, which is a string or a nested tuple."""
     if isinstance(option, str):
         yield option
     elif isinstance(option, tuple):

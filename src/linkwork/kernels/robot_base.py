@@ -98,12 +98,12 @@ class RobotBase:
     # -- calls of methods
 
     def _kernel(self, name: str, requests: dict[str, Request]) -> Kernel:
-        """Return the kernel of the functions; each entry is compiled by the first call that needs it."""
+        """Return the kernel of the requested functions; the first call that needs a function's code compiles it."""
         key = (name, *requests.items())
         return self._kernels.get(key, lambda: compile_requests(self._subject, name, requests))
 
     def _prepared(self, request: Request) -> Callable[..., np.ndarray]:
-        """Return the call of a method: the kernel, with checks of arguments that the kernel does not accept."""
+        """Return the callable of a method: a kernel, with checks of arguments that the kernel does not accept."""
         call = self._calls.get(request)
         if call is None:
             kernel = self._kernel(request.label, {request.label: request})
@@ -178,7 +178,10 @@ class RobotBase:
 
 
 def _call_of_single(reference: ReferenceType[RobotBase], request: Request) -> Callable[..., np.ndarray] | None:
-    """Compile a method's call for one sample, and replace the previous call; None if the robot is deleted."""
+    """Compile a method's kernel for calls with one sample, and return the callable that replaces the general one.
+
+    The result is None if the robot has been deleted.
+    """
     robot = reference()
     if robot is None:
         return None
@@ -195,7 +198,10 @@ def _is_array_of_names(value: Any) -> bool:
 
 
 def _with_axes(row: FunctionSpec, wrenches: Any, expressed_in: Any) -> list[tuple[str, str]]:
-    """Return the frames on which wrenches act, sorted by name, each with the frame in which it is expressed."""
+    """Return pairs of names: the frame on which a wrench acts, and the frame in which the wrench is expressed.
+
+    The pairs are sorted by the first name.
+    """
     if wrenches is None:
         if isinstance(expressed_in, Mapping) and expressed_in:
             raise ValueError(

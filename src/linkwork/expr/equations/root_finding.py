@@ -347,10 +347,11 @@ def _line_search(
 
 @dataclass(frozen=True)
 class _RootRule(ImplicitDerivative):
-    """Derivative rule for the solution x of r(x, p) = 0.
+    """Derivative rule for the solution x of r(x, p) = 0, where p are parameters.
 
-    The inputs are the initial value of x, then p, and the parameters of ``like``, an optional function whose Jacobian
-    approximates that of r.  The results are x, the number of iterations and the status.
+    The inputs are the initial value of x, then p, then the parameters of ``like``. ``like`` is an optional function
+    whose Jacobian approximates that of r; its parameters may differ from p. The results are x, the number of iterations
+    and the status.
     """
 
     body: Region  # r of x and p

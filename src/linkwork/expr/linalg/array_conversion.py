@@ -81,13 +81,13 @@ def run_on_arrays(
     *,
     positive: bool = False,
 ) -> tuple[Any, ...]:
-    """Return the results of an algorithm that ``compute`` runs on the elements of arrays, as arrays.
+    """Apply an algorithm for scalars to arrays, and return its results as arrays.
 
-    ``operands`` are pairs of an array and the number of its last dimensions that belong to one sample.  ``compute``
-    receives the elements of a sample as nested lists, where each element of a batch of floats is an array of all
-    samples, and then ``with_status``.  It returns a flat list of elements for each of the ``shapes``, and the status
-    of its pivots (0.0 if it has none).  With ``status``, the status is the last result; otherwise floats and batches
-    with a nonzero status raise SingularMatrixError.
+    ``compute`` is the algorithm. It receives the elements of one sample of each array as nested lists; for a batch of
+    floats, each element is an array with the values of all samples. Its last argument is ``with_status``. It returns a
+    flat list of elements for each of the ``shapes``, and the status of its pivots (0.0 if it has none). ``operands``
+    are pairs of an array and the number of its last dimensions that belong to one sample. With ``status``, the status
+    is the last result; otherwise floats and batches with a nonzero status raise SingularMatrixError.
     """
     try:
         batch = np.broadcast_shapes(*(array.shape[: array.ndim - dims] for array, dims in operands))
@@ -163,9 +163,9 @@ def _scalars(array: Any, dims: int) -> Any:
 
 
 def _check(caller: str, status: Array, positive: bool, index: tuple[int, ...] = ()) -> None:
-    """Raise SingularMatrixError if the status of a pivot is not 0.
+    """Raise SingularMatrixError if the status of a factorization is not 0, for any sample of a batch.
 
-    ``positive`` and the sample's ``index`` are for the message.
+    The message states the sample's ``index``, and with ``positive`` that the matrix must be positive definite.
     """
     failed = np.argwhere(status)
     if len(failed):

@@ -120,14 +120,17 @@ def eliminate_front(
     counts: Any = 1.0,
     least: float = 0.0,
 ) -> Front:
-    """Add rows to symmetric equations, and eliminate the first unknowns by Cholesky factorization.
+    """Add least-squares rows to symmetric equations A x = b, and eliminate the first unknowns by Cholesky.
 
-        A + Σ c j jᵀ = (A₁₁ A₁₂; A₂₁ A₂₂),   A₁₁ = U₁₁ᵀ U₁₁,   (U₁₂ y) = U₁₁⁻ᵀ (A₁₂ b₁),
+    ``rows`` are A's upper triangle: each row from the diagonal on, then its element of b. Each of the ``added`` rows j,
+    with weight c and right side f, adds c j jᵀ to A and f j to b. ``pivots`` is the number of unknowns to eliminate:
 
-    which leaves A₂₂ − U₁₂ᵀ U₁₂ and b₂ − U₁₂ᵀ y.  ``rows`` are A's upper triangle: each row from the diagonal on, then
-    its b.  The diagonal of Σ c j jᵀ is multiplied by ``stretch``; rows of U beyond the diagonal are multiplied by
-    ``counts``, which is 0 if the elimination must change nothing.  A pivot fails, and is replaced by 1, unless it
-    exceeds ``least`` times its original diagonal element.
+        A + Σ c j jᵀ = (A₁₁ A₁₂; A₂₁ A₂₂),   A₁₁ = U₁₁ᵀ U₁₁,   (U₁₂ y) = U₁₁⁻ᵀ (A₁₂ b₁)
+
+    The equations that remain have the matrix A₂₂ − U₁₂ᵀ U₁₂ and the right side b₂ − U₁₂ᵀ y. The diagonal of Σ c j jᵀ is
+    multiplied by ``stretch``. The elements of U beyond the diagonal are multiplied by ``counts``, which is 1, or 0 if
+    the elimination must not change the remaining equations. A pivot that does not exceed ``least`` times its original
+    diagonal element fails, and is replaced by 1.
 
     Source: Golub and Van Loan, Matrix Computations, 4th ed., 2013, section 4.2 (the outer-product form).
     """

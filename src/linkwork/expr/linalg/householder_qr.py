@@ -81,9 +81,9 @@ def upper_factor(rows: Rows, n: int) -> list[list[Any]]:
 
 @dataclass(frozen=True, slots=True)
 class _Orthogonal(CustomDerivative):
-    """Rule for the QR of an m × n matrix.
+    """Derivative rule for the factors Q and R of an m × n matrix.
 
-    The results are the elements of R, row by row, and ``with_q`` those of Q.
+    The results are the elements of R, row by row; with ``with_q`` the elements of Q follow.
     """
 
     m: int
@@ -138,9 +138,9 @@ class _Orthogonal(CustomDerivative):
     def _factors(
         self, inputs: Sequence[Any], results: Sequence[Any]
     ) -> tuple[list[list[Any]], list[list[Any]], list[Any]]:
-        """Return the rows of Q and R, and the factors with which systems of R's leading square part are solved.
+        """Return the rows of Q, the rows of R, and factors of R's leading square block for triangular solves.
 
-        The reciprocal of a zero pivot is 0.
+        The factors have the reciprocals of R's diagonal, with 0 for the reciprocal of 0.
         """
         if not self.with_q:
             results = apply_rule(_Orthogonal(self.m, self.n, True), inputs)
@@ -149,7 +149,7 @@ class _Orthogonal(CustomDerivative):
 
 
 def _split(values: Sequence[Any], m: int, n: int) -> tuple[list[list[Any]], list[list[Any]]]:
-    """Return the rows of Q and of R from the elements of R and of Q."""
+    """Return the rows of Q and the rows of R, from a flat list of the elements of R followed by the elements of Q."""
     k = min(m, n)
     return rows_of(values[k * n :], k, m), rows_of(values, n, k)
 

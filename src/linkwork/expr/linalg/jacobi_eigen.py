@@ -130,7 +130,10 @@ class Eigen(CustomDerivative):
     def _rotation(
         self, moved: list[list[Any]], values: Sequence[Any], v: list[list[Any]], inputs: Sequence[Any]
     ) -> list[list[Any]]:
-        """Return the rows of F∘M for M = ``moved``, with F_ij = 1/(w_j − w_i), and 0 for equal eigenvalues."""
+        """Return the element-wise product F∘M of M = ``moved`` with F_ij = 1/(w_j − w_i), as a list of rows.
+
+        w are the eigenvalues ``values``; F_ij is 0 for equal eigenvalues.
+        """
         flat = [x for rows in (moved, v) for row in rows for x in row]
         return rows_of(apply_rule(EigenRotation(self.n), [*flat, *values, *inputs]), self.n)
 

@@ -255,9 +255,9 @@ class Determinant(CustomDerivative):
 
 @lru_cache(maxsize=16)
 def _polynomial(n: int) -> Residual:
-    """Return the determinant of n × n matrices as a body that is differentiated operation by operation.
+    """Return a function for the determinant of n × n matrices that is differentiated operation by operation.
 
-    n − 3 rows are eliminated with complete pivoting, and the determinant of the last three is written out.  A pivot is
+    n − 3 rows are eliminated with complete pivoting, and the determinant of the last three is written out. A pivot is
     zero only if the rank is below n − 3, where derivatives up to the third are zero.
     """
     inputs = Graph().inputs("a", (n * n,))
@@ -314,7 +314,7 @@ def inv(A: Any, *, assume: str = "gen", status: bool = False) -> Any:
 
 @dataclass(frozen=True, slots=True)
 class Inverse(CustomDerivative):
-    """Rule for the inverse of a matrix; its inputs are the elements that the method reads."""
+    """Derivative rule for the inverse of a matrix; its inputs are the matrix elements that the factorization reads."""
 
     method: Method
     n: int

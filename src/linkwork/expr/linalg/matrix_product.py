@@ -44,16 +44,16 @@ class MatrixInstruction(MultiResult):
 
 
 class WrittenOutInstruction(MatrixInstruction):
-    """Instruction on matrices that is differentiated by its written-out operations."""
+    """Instruction on matrices that is differentiated through its equivalent scalar operations."""
 
     @property
     @abstractmethod
     def taken(self) -> int:
-        """Number of arguments."""
+        """Number of scalar arguments of the instruction."""
 
     @cached_property
     def _body(self) -> Subroutine:
-        """Body with the written-out operations, called once."""
+        """Subroutine with the equivalent scalar operations, from which the instruction's derivatives follow."""
         inputs = Graph().inputs("x", (self.taken,))
         return Subroutine(Region.of(self.written_out(inputs), inputs))
 
@@ -95,7 +95,7 @@ class MatrixProduct(MatrixInstruction):
         return {"mul": products, "add": products - self.count}
 
     def split(self, arguments: Sequence[Any]) -> tuple[list[list[Any]], list[list[Any]]]:
-        """Return the rows of both matrices."""
+        """Return the rows of the left and of the right matrix, from the flat list of their elements."""
         left = rows_of(arguments, self.inner, self.rows)
         return left, rows_of(arguments[self.offset :], self.columns, self.inner)
 

@@ -111,14 +111,16 @@ class Semidefinite:
         return x
 
     def solved_nearly(self, b: Scalars, removals: int = 2, *, least: bool = False) -> list[Any]:
-        """Return the x of A x = P b, where P removes the component of b that is not in the range of A.
+        """Return an approximate x of A x = P b in closed form; P removes the component of b outside the range of A.
 
-        E is the small diagonal, μ times A's diagonal, that makes A + E regular. With ρ = E (A + E)⁻¹, which does not
-        change a component outside of the range, x = (A + E)⁻¹ (1 + cρ + c(c + 1)/2 ρ²) (1 − ρ)ⁿ b, with c = n + 1 for n
-        ``removals``; the error is of the order ρ³. The component is removed first: (A + E)⁻¹ would magnify it by 1/μ.
-        Rounding errors in ρ are proportional to that component, and are magnified by 1/μ too, in A's null space.  Two
-        removals remove them; none is needed for a b in the range of A. With ``least``, a term in ρ³ cancels the
-        null-space component of x, as the method `least` does.
+        E = μ diag(A) is the small diagonal that makes A + E regular. With ρ = E (A + E)⁻¹, n = ``removals`` and c = n +
+        1,
+
+            x = (A + E)⁻¹ (1 + cρ + c(c + 1)/2 ρ²) (1 − ρ)ⁿ b
+
+        with an error of the order ρ³. The factor (1 − ρ)ⁿ removes the component outside the range, which (A + E)⁻¹
+        would magnify by 1/μ. Two removals also remove its rounding errors; a b in the range of A needs none. With
+        ``least``, a term in ρ³ cancels the null-space component of x, as the method `least` does.
         """
         remainder, c = list(b), removals + 1
         for _ in range(removals):
@@ -183,7 +185,10 @@ class Semidefinite:
 
 
 def _large_factors(A: Rows, E: Scalars, order: Sequence[int]) -> SparseFactors | None:
-    """Return the factors of A + E as one instruction of a trace; None for few products, and outside of traces."""
+    """Return the sparse factors of A + E, computed by one instruction of a trace.
+
+    The result is None if the factorization has few products, or outside of a trace.
+    """
     if len(order) < len(A) or not any(x.__class__ is Symbol for row in A for x in row):
         return None
     position = {row: k for k, row in enumerate(order)}

@@ -173,9 +173,10 @@ class Singular(CustomDerivative):
 
 
 def _turn(state: Matrices, p: int, q: int) -> None:
-    """Rotate columns p and q of a matrix so that they are orthogonal, and the longer one is first.
+    """Rotate columns p and q of a matrix so that they are orthogonal and column p is the longer one.
 
-    ``state`` has the columns as rows, and the singular vectors, which are rotated too.  Both are changed in place.
+    ``state`` is the transpose of the matrix, and the singular vectors as rows, which are rotated too. Both are changed
+    in place.
     """
     columns, turned = state
     x, y = columns[p], columns[q]
@@ -206,7 +207,7 @@ def pinv(A: Any, *, rtol: float | None = None) -> Any:
 
 @dataclass(frozen=True, slots=True)
 class Pseudoinverse(CustomDerivative):
-    """Pseudoinverse P of an m × n matrix, as a rule."""
+    """Derivative rule for the pseudoinverse P of an m × n matrix A."""
 
     m: int
     n: int
@@ -250,7 +251,7 @@ class Pseudoinverse(CustomDerivative):
         return [x for row in add_matrices(first, second, third) for x in row]
 
     def _parts(self, inputs: Sequence[Any], results: Sequence[Any]) -> tuple[Matrix, Matrix, Matrix]:
-        """Return P, 1 − A P and 1 − P A."""
+        """Return the pseudoinverse P of A, and the projections 1 − A P and 1 − P A."""
         a, p = rows_of(inputs, self.n, self.m), rows_of(results, self.m, self.n)
         return p, _rest(product(a, p)), _rest(product(p, a))
 

@@ -58,7 +58,7 @@ class SparseInstruction(WrittenOutInstruction):
 
     @cached_property
     def is_valid(self) -> bool:
-        """True if the columns have all elements that elimination creates, with at most `_MAX_PRODUCTS` products."""
+        """True if L has all fill-in of the elimination, which takes at most `_MAX_PRODUCTS` products."""
         order, starts, rows = self.order, self.starts, self.rows
         if not order or sorted(order) != [*range(len(order))] or len(starts) != len(order) + 1:
             return False
@@ -79,14 +79,15 @@ class SparseInstruction(WrittenOutInstruction):
         return True
 
     def columns(self) -> Iterator[tuple[int, range]]:
-        """Yield the index of each column, and the indices of its elements below the diagonal."""
+        """Yield for each column of L its index and the range of the indices of its elements below the diagonal."""
         return ((k, range(*ends)) for k, ends in enumerate(pairwise(self.starts)))
 
 
 class Change(NamedTuple):
-    """Change of ``length`` elements of L from ``target`` on, by a factor times the elements from ``source`` on.
+    """Update of ``length`` consecutive elements of L from index ``target`` on, when a column is eliminated.
 
-    The factor is an element of the column, multiplied by the reciprocal of D; ``factor`` is its index in the column.
+    A multiple of the elements from index ``source`` on is subtracted. The multiple is an element of the eliminated
+    column times the reciprocal of its pivot; ``factor`` is the index of that element in the column.
     """
 
     factor: int
@@ -120,9 +121,10 @@ class SparseFactorization(SparseInstruction):
         return Counter(mul=products + len(self.rows), sub=products, div=self.size, eq=self.size, where=2 * self.size)
 
     def changes(self, lengths: Sequence[int] = (1,)) -> Iterator[list[Change]]:
-        """Yield for each column the changes of elements of L by its elimination.
+        """Yield for each column k the list of updates of later elements of L that eliminating column k requires.
 
-        Each change has a number of adjacent elements that is one of ``lengths``, which descend to 1.
+        Each update is of adjacent elements; their number is one of ``lengths``, which are in descending order and end
+        with 1.
         """
         columns = [*self.columns()]
         column_of = {unknown: k for k, unknown in enumerate(self.order)}
@@ -182,9 +184,9 @@ class SparseSolution(SparseInstruction):
         return Counter(mul=products + self.size * self.backward, sub=products)
 
     def chunks(self) -> Iterator[list[tuple[int, int]]]:
-        """Yield for each column the indices of its elements in chunks: the first of a chunk, and their number.
+        """Yield for each column of L its off-diagonal elements in chunks: index of the first one, and length.
 
-        A chunk has `SUMS` elements or one; its unknowns are adjacent.
+        A chunk has `SUMS` elements, whose unknowns are adjacent, or one element.
         """
         for _, elements in self.columns():
             own_elements = [*elements]
@@ -251,10 +253,11 @@ def runs(sources: Sequence[int], targets: Sequence[int], lengths: Sequence[int])
 
 
 def column_pattern(order: Sequence[int], columns: Sequence[Iterable[int]]) -> tuple[tuple[int, ...], tuple[int, ...]]:
-    """Return ``starts`` and ``rows`` of the factor L of a matrix, whose columns have nonzero elements at ``columns``.
+    """Return the sparsity pattern of the factor L of a symmetric matrix: ``starts`` and ``rows``.
 
-    ``columns`` has, for each unknown, the unknowns that are eliminated later.  L also has the nonzero elements that
-    elimination creates (fill-in).
+    ``order`` are the unknowns in elimination order. ``columns`` has, for each unknown, the unknowns with nonzero
+    elements in its column that are eliminated later. L also has the nonzero elements that elimination creates
+    (fill-in). Column k of L has the elements from ``starts[k]`` to ``starts[k + 1]``; ``rows`` are their unknowns.
     """
     position = {unknown: k for k, unknown in enumerate(order)}
     below = [set(rows) for rows in columns]

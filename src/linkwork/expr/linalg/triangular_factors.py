@@ -244,16 +244,15 @@ def _next_best(of: Any) -> Step:
 
 
 def _find_pivot_row(best: Any, rows: Any) -> tuple[Any, Any, list[Any]]:
-    """Return the row with the first element of largest magnitude, the other rows, and the exchanges' truth values."""
+    """Return the row with the largest first element in magnitude, the other rows, and whether each was exchanged."""
     top, (other_rows, swaps) = scan(_compare_rows, best, rows)
     return top, other_rows, _conditions(swaps)
 
 
 def _compare_rows(best: Any, row: Any) -> tuple[Any, tuple[Any, Any]]:
-    """Return the row with the first element of larger magnitude, the other row, and 1 if they were exchanged.
+    """Compare the first elements of two rows; return the row with the larger magnitude, and a pair for the loop.
 
-    The first result is the new best row.  The second result, the output of a loop's step, is a pair: the other row, and
-    1.0 or 0.0.
+    The first result is the best row so far. The pair is the other row, and 1.0 if the rows were exchanged, else 0.0.
     """
     swap = is_larger(row[0], best[0])
     pairs = [swap_if(swap, x, y) for x, y in zip(best.tolist(), row.tolist(), strict=True)]
@@ -262,16 +261,16 @@ def _compare_rows(best: Any, row: Any) -> tuple[Any, tuple[Any, Any]]:
 
 
 def _conditions(swaps: Any) -> list[Any]:
-    """Return a truth value for each 0 or 1 that a loop returned."""
+    """Return truth values for the numbers 0 or 1 that a loop returned."""
     return [lt(0.5, x) for x in swaps.tolist()]
 
 
 class Pivots:
     """Reciprocals of a factorization's pivots, with a check of each pivot.
 
-    A pivot fails if its reciprocal is zero, infinite or NaN, or if it must be positive and is not.  A pivot that is
-    known at trace time is checked at trace time: if it fails, an error is raised, unless ``with_status``.  With
-    ``zero``, no pivot fails, and the reciprocal of zero is zero.
+    A pivot fails if its reciprocal is zero, infinite or NaN, or if it must be positive and is not. A pivot that is
+    known at trace time is checked then: if it fails, an error is raised, unless ``with_status``. With ``zero``, no
+    pivot fails, and the reciprocal of zero is zero.
     """
 
     def __init__(

@@ -40,9 +40,10 @@ Scalars = Sequence[Any]
 
 @dataclass(frozen=True, slots=True)
 class EigenRotation(ImplicitDerivative):
-    """Rule for the Ω of Ω W − W Ω = M with W = VᵀAV, where Ω has no elements between equal eigenvalues.
+    """Derivative rule for the solution Ω of Ω W − W Ω = M, from which derivatives of eigenvectors follow.
 
-    The inputs are M, V, the eigenvalues, and A's lower triangle; the results are the elements of Ω.
+    W = VᵀAV, with the eigenvectors V of A, is diagonal; Ω is 0 between equal eigenvalues. The inputs are M, V, the
+    eigenvalues, and A's lower triangle; the results are the elements of Ω.
     """
 
     n: int
@@ -85,7 +86,7 @@ class EigenRotation(ImplicitDerivative):
         return rows_of(inputs, self.n), rows_of(inputs[self.size :], self.n), inputs[2 * self.size :][: self.n]
 
     def _within(self, values: Sequence[Any], rows: list[list[Any]], diagonal: Sequence[Any]) -> list[list[Any]]:
-        """Return a matrix with only its elements between equal eigenvalues, and with another diagonal."""
+        """Return a copy of a matrix with other elements on the diagonal, and with 0 between different eigenvalues."""
         size = _largest(values)
         return [
             [
@@ -97,7 +98,7 @@ class EigenRotation(ImplicitDerivative):
 
 
 def _largest(values: Sequence[Any]) -> Any:
-    """Return the largest magnitude of ascending values."""
+    """Return the largest magnitude of values in ascending order: that of the first or the last value."""
     return fmax(fabs(values[0]), fabs(values[-1])) if values else 0.0
 
 
@@ -113,11 +114,12 @@ def pulled_back(v: list[list[Any]], weights: list[list[Any]]) -> list[Any]:
 
 @dataclass(frozen=True, slots=True)
 class SingularRotation(ImplicitDerivative):
-    """Rule for the Ω, Ψ and N of Ω S − S Ψ = R, N S = K with S = UᵀAV, for an m × n matrix A with n <= m.
+    """Derivative rule for the solution Ω, Ψ, N of Ω S − S Ψ = R, N S = K, for derivatives of singular vectors.
 
-    Ω and Ψ are skew, and between equal values Ψ = −Ω.  The inputs are R and K, U, V, the singular values, and A; the
-    results are the elements of Ω, Ψ and N.  If m = n, there are no K and N.  With ``adjoint`` the rule solves the
-    transposed equations: from weights of Ω, Ψ and N it computes the weights of R and K.
+    S = UᵀAV is the diagonal matrix of singular values of an m × n matrix A with n <= m. Ω and Ψ are skew, and between
+    equal singular values Ψ = −Ω. The inputs are R and K, U, V, the singular values, and A; the results are the elements
+    of Ω, Ψ and N. If m = n, there are no K and N. With ``adjoint`` the rule solves the transposed equations: from
+    weights of Ω, Ψ and N it computes the weights of R and K.
     """
 
     m: int
@@ -187,11 +189,11 @@ class SingularRotation(ImplicitDerivative):
 
     @property
     def _others(self) -> int:
-        """Number of the elements of U, V, the singular values and A."""
+        """Number of inputs of the rule after R and K: the elements of U, V, the singular values and A."""
         return self.n * (2 * self.m + self.n + 1)
 
     def _shapes(self, pair: bool) -> list[tuple[int, int]]:
-        """Return the shapes of Ω, Ψ and N, or of R and K unless ``pair``."""
+        """Return the shapes of R and K with ``pair``, else of Ω, Ψ and N."""
         return [*[(self.n, self.n)] * (1 + pair), *[(self.m, self.n)] * (self.n < self.m)]
 
     def _inputs(self, values: Scalars) -> list[Matrix]:
