@@ -412,6 +412,7 @@ def test_maps_of_robots_with_mesh_files_are_refused_with_both_remedies() -> None
     meshes = robot.with_collisions("lower_rod", lw.shapes.Mesh("rod.stl"))
     scene = lw.Scene().with_sphere("ball", 0.1, (1.0, 0.0, 0.0))
     for options in ({"scene": scene}, {"collision": True, "scene": scene}):
-        with pytest.raises(ValueError, match=r"^workspace_map: robot .*with_collision_hulls.*; collision=False maps with"):
+        words = r"^workspace_map: robot .*with_collision_hulls.*; collision=False maps with"
+        with pytest.raises(ValueError, match=words):
             meshes.workspace_map("tip", samples=10, voxel_size=0.1, **options)
     assert meshes.workspace_map("tip", samples=10, voxel_size=0.1, collision=False).reached.sum() == 10

@@ -130,7 +130,7 @@ def _possible(findings: Findings, where: Location, mass: float, about: Symmetric
         findings.error(Issue("INERTIA_NOT_PSD", message, where, hint))
     else:
         is_planar = max(map(abs, sorted(moments)[:2])) <= 1e-12 * max(moments)
-        hint = "if one moment matters, as in planar motion, give all three moments its value" if is_planar else None
+        hint = "if one moment matters, as in planar motion, give all three moments its value" if is_planar else ""
         findings.warn(Issue("INERTIA_TRIANGLE", message, where, hint))
     return about
 

@@ -206,9 +206,9 @@ def run(arguments: argparse.Namespace, terminal: Terminal) -> int:
 
 def _acceleration(robot: Robot, limit: float | None) -> np.ndarray | None:
     """Return the acceleration limits (nv) of the motion: the robot's, and at most ``limit``; None if there are none."""
-    known = np.asarray(robot.acceleration_limits)
+    known: np.ndarray = np.asarray(robot.acceleration_limits)
     if limit is not None:
-        return np.minimum(known, limit)
+        return np.asarray(np.minimum(known, limit))
     return known if np.isfinite(known).all() and known.size else None
 
 

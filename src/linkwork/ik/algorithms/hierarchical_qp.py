@@ -176,7 +176,8 @@ class _Cascade:
             for bounds in (lower, upper)
         )
         H, g, A, low, high, lower, upper = (array(x) for x in (H, g, A, low, high, lower, upper))
-        result = quadratic_program(H, g, A, low, high, x_lower=lower, x_upper=upper, tolerance=tolerance)
+        bounds = {"lower": low, "upper": high, "x_lower": lower, "x_upper": upper}
+        result = quadratic_program(H, g, A, **bounds, tolerance=tolerance)
         solved = eq(result.status, 0.0)
         minimum = _in_units(list(result.x)[: self.n], self.units)
         x = [where(solved, a, b) for a, b in zip(minimum, self.step, strict=True)]
