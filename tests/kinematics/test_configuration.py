@@ -235,9 +235,7 @@ def test_lists_of_names_and_dicts_are_batches_of_configurations():
 
 def test_poses_in_place_of_the_coordinates_of_a_floating_base_are_refused_with_the_remedy():
     robot, pose = lw.load("quadruped", floating_base=True), lw.pose((0.1, 0.2, 0.6), rpy=(0.1, 0.2, 0.3))
-    with pytest.raises(
-        ValueError, match=r"shape \(4, 4\); robot.joint\('floating_base'\).configuration_of\(pose\)"
-    ):
+    with pytest.raises(ValueError, match=r"shape \(4, 4\); robot.joint\('floating_base'\).configuration_of\(pose\)"):
         robot.configuration({"floating_base": pose})
     q = robot.configuration({"floating_base": robot.joint("floating_base").configuration_of(pose)})
     assert np.abs(robot.pose(q, "trunk") - pose).max() < 1e-14

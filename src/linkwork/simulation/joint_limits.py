@@ -1,6 +1,6 @@
-"""Joint limits in simulation, and terms of a step's program with bounded impulses besides contacts.
+"""Joint limits in simulation, and the terms with bounded impulses in a step's program, apart from contacts.
 
-These terms are joint limits, dry friction, constraints and servos.
+The terms are those of joint limits, dry friction, constraints and servos.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
 """Inverse of the mass matrix in factors, from the articulated-body algorithm (ABA), and products with it.
 
-While all joints after it are free, column J_k of a joint meets the inertia D_k, and the wrench U_k moves it.  These are
-the factors of M = LᵀDL, L_kj = J_j · U_k / D_k for the columns j that carry k.  They are accurate where M is badly
-conditioned.  M⁻¹ is applied by the cheaper of two methods:
+J_k is the motion of the bodies at unit velocity k.  While all joints after k are free, D_k is the inertia along J_k,
+and the wrench U_k causes the unit acceleration.  These are the factors of M = LᵀDL, L_kj = J_j · U_k / D_k for the
+columns j that carry k.  They are accurate where M is badly conditioned.  M⁻¹ is applied by the cheaper of two methods:
 
 - the rows l_i of L⁻¹, which has the zeros that M has between joints of which neither carries the other,
 

@@ -4,7 +4,7 @@
 
 The accelerations are not projected: constraints carry the remaining forces.
 
-Split between actuators and constraints (`Actuation`), with S the columns of actuated velocities:
+Split of r = M a + h between actuators and constraints (`Actuation`); S are the columns of actuated velocities:
 
     r = S τ + Gᵀ λ,      ½ Σ w_k τ_k² → min.
 

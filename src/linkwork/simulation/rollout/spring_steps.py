@@ -1,6 +1,6 @@
 """Springs in a step of the default method: symplectic where the step resolves them, else implicit.
 
-With a share g from 0 to 1 of each spring,
+With stiffness K, deflection φ, damping D, inertial forces b, and a share g from 0 to 1 of each spring,
 
     (M + h D + h² K (1 + 3 g)/4) (v⁺ − v) = h (τ − K φ(q) − D v − g h K v − b),      q⁺ = q ⊕ h v⁺.
 

@@ -1,4 +1,4 @@
-"""Sensors of a MuJoCo model that linkwork has."""
+"""Sensors of linkwork from the sensors of a MuJoCo model, where linkwork has the kind."""
 
 from __future__ import annotations
 

@@ -4,7 +4,7 @@ Along a column J of a joint, all bodies that it carries move together.  In axes 
 by Ψ̇ and their accelerations by Ψ̇ × V + Ψ̈ (`body_motion_derivatives`).  So their momentum h_C, and the force F_C
 that moves them, vary by
 
-    J ×* h_C + I_C Ψ̇,      J ×* F_C + I_C Ψ̈ + B_C Ψ̇.
+    J ×* h_C + I_C Ψ̇,      J ×* F_C + I_C Ψ̈ + B_C Ψ̇      (B of `inverse_dynamics_derivatives`).
 
 The centre of mass moves by δc = (I_C J)_f / m.  About it, a variation (n; f) of the total (N; f_total) has the moment
 n − c × f − δc × f_total.

@@ -5,10 +5,10 @@ of all forces except contacts, and slips s(w) those of the solution,
 
     F(w, p) = m − Σ Jᵀ γ(J w, s(w), p) = 0,     dw = −(∂F/∂w)⁻¹ ∂F/∂p dp,     ∂F/∂w = A + Jᵀ (G + μ G e₃ ∂s/∂c) J.
 
-Only the last term, of the slips at the step's end, is not symmetric.  In reverse λ = −(∂F/∂w)⁻ᵀ w̄ and
-p̄ = (∂F/∂p)ᵀ λ.  These nearly symmetric equations are eliminated from the last to the first without pivoting
-(`UpperLower`): H = U L with ones on U's diagonal, which preserves the same zeros as Lᵀ D L, those of bodies that are
-not connected.
+A is the mass matrix with implicit terms; γ and G are those of `contact_terms`.  Only the last term, of the slips at the
+step's end, is not symmetric.  In reverse λ = −(∂F/∂w)⁻ᵀ w̄ and p̄ = (∂F/∂p)ᵀ λ.  These nearly symmetric equations are
+eliminated from the last to the first without pivoting (`UpperLower`): H = U L with ones on U's diagonal, which
+preserves the same zeros as Lᵀ D L, those of bodies that are not connected.
 
 Sources: Griewank and Walther, Evaluating Derivatives, 2nd ed., SIAM 2008, chapter 15; Werling et al., Fast and
 feature-complete differentiable physics for articulated rigid bodies, RSS 2021 (differentiated time steps of convex
