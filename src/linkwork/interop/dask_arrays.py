@@ -136,14 +136,14 @@ def _check_type(da: Any, label: str, name: str, x: Any) -> None:
 
 
 def _sizes(function: LazyFunction, name: str, x: Any) -> Mapping[str, int]:
-    """Return the number of elements of one sample of each entry of a dict."""
+    """Return the number of elements of one sample for each key of the dict ``x``; {} if ``x`` is not a dict."""
     return function.sizes_of(name) if isinstance(x, Mapping) and function.sizes_of is not None else {}
 
 
 def _shape_only(x: Any, sizes: Mapping[str, int]) -> Any:
-    """Return an object array with the shape of a lazy array, without memory for elements; other values unchanged.
+    """Return an object array with the shape of a lazy array, without memory for its elements; other values unchanged.
 
-    Dimensions of unknown length become 1.  A value in a dict by joint retains only the dimensions of one sample.
+    Dimensions of unknown length become 1. In a dict by joint, each value keeps only the dimensions of one sample.
     """
     if isinstance(x, Mapping) and has_collections([x]):
         return {key: np.zeros(() if sizes.get(key) == 1 else np.shape(value)[-1:]) for key, value in x.items()}
@@ -153,19 +153,22 @@ def _shape_only(x: Any, sizes: Mapping[str, int]) -> Any:
 
 
 def _type_only(x: Any) -> Any:
-    """Return an empty array with the type of a lazy array; other values unchanged."""
+    """Return an empty NumPy array with the dtype of a Dask array; return other values unchanged."""
     return np.empty(0, dtype=x.dtype) if is_collection(x) else x
 
 
 @dataclass(frozen=True, slots=True)
 class _Slot:
-    """An argument, or a value in a dict, that is passed block by block: its index among all such values."""
+    """Placeholder of an array argument, or of a value in a dict argument, that Dask passes block by block.
+
+    ``index`` is its position among all such arrays.
+    """
 
     index: int
 
 
 class _Slots:
-    """The arguments that are passed block by block, with the number of dimensions of one sample of each."""
+    """Array arguments that Dask passes block by block, each with the number of dimensions of one sample."""
 
     def __init__(self, da: Any, label: str) -> None:
         self.da, self.label = da, label
@@ -174,7 +177,11 @@ class _Slots:
         self.ranks: list[int] = []
 
     def filled(self, name: str, x: Any, rank: int, sizes: Mapping[str, int] = MappingProxyType({})) -> Any:
-        """Return an argument with slots for the arrays passed block by block.  Raises ValueError for its chunks."""
+        """Return an argument with a placeholder for each array that Dask passes block by block.
+
+        ``rank`` is the number of dimensions of one sample. Raises ValueError if one of these dimensions has several
+        chunks.
+        """
         if isinstance(x, Mapping):
             return {key: self.filled(f"{name}[{key!r}]", value, int(sizes[key] > 1)) for key, value in x.items()}
         if not is_collection(x):
@@ -227,7 +234,7 @@ class _Slots:
 
 
 class _Block:
-    """A function call with the blocks of its Dask arguments; it stores the other arguments, and can be pickled."""
+    """Function call for one block of each Dask argument; it stores the other arguments, and can be pickled."""
 
     __slots__ = ("__name__", "_dtype", "_function", "_template")
 
@@ -248,7 +255,7 @@ class _Block:
         return np.asarray(result, dtype=self._dtype)
 
     def __dask_tokenize__(self) -> Any:
-        """Return the content, from which Dask names results: equal calls have equal names."""
+        """Return the token of this call, from which Dask forms names of results: equal calls have equal tokens."""
         try:
             content = pickle.dumps(self)
         except Exception:  # a function that does not pickle, such as a user's friction law of a script
@@ -260,7 +267,10 @@ class _Block:
 
 
 class _Result:
-    """The selection of one result of a block; it is the only element of lists that are nested to a certain depth."""
+    """Callable that selects one of the several results of a block's function call.
+
+    Dask passes the call's results inside nested lists of one element each, which are removed.
+    """
 
     __slots__ = ("__name__", "_depth", "_index")
 

@@ -134,7 +134,10 @@ class LabelledFunction:
         return xr.Dataset(finished, attrs=self._attributes(request)) if several else finished[name].rename(name)
 
     def _request(self, options: Mapping[str, Any], loads: Any, axes: Any, optional: list[str]) -> Request:
-        """Return the request of the function with these options.  Raises the errors of the robot's method."""
+        """Return the request for the robot's kernel: the function with these options.
+
+        Raises the errors of the robot's method.
+        """
         spec = self._spec
         if not isinstance(loads, Mapping):
             raise TypeError(f'{spec.name}: {spec.wrench_argument}: expected a dict by frame, as in {{"hand": w}}')
@@ -147,7 +150,7 @@ class LabelledFunction:
             raise error.at(error.where or spec.name) from None
 
     def _finished(self, result: Any, shape: tuple[int | str, ...], units: str, request: Request) -> Any:
-        """Return a result with its labels, units and the frames that it refers to."""
+        """Return a result as a labelled array, with its units and the frames of the request as attributes."""
         dims = dimensions_of(shape)
         labels = {dim: self._labels(dim, request) for dim in dims}
         known = {dim: list(x) for dim, x in labels.items() if x is not None and len(x) == result.sizes[dim]}
@@ -172,12 +175,12 @@ class LabelledFunction:
 
 
 def _without_single_names(shape: tuple[int | str, ...], sizes: Mapping[str, Any]) -> tuple[int | str, ...]:
-    """Return the shape without the sizes of single names."""
+    """Return a shape without dimensions whose size is None: those of options with a single name instead of a list."""
     return tuple(size for size in shape if not (isinstance(size, str) and sizes.get(size, size) is None))
 
 
 class _Reader:
-    """The conversion of arguments of one function to labelled arrays."""
+    """Converter of the arguments of a robot's function to labelled arrays of xarray."""
 
     def __init__(self, xr: Any, robot: Any, caller: str, reserved: Collection[str]) -> None:
         self.xr, self.robot, self.caller = xr, robot, caller
@@ -261,7 +264,7 @@ class _Reader:
         return x if labels == [*expected] else x.isel({dim: [labels.index(label) for label in expected]})
 
     def refuse_ambiguous_batches(self, arrays: Any) -> None:
-        """Raise ValueError if batches with and without names of dimensions are mixed."""
+        """Raise ValueError if some arguments have named batch dimensions, and others unnamed ones."""
         if self.named and self.unnamed:
             raise ValueError(
                 f"{self.caller}: {self.unnamed[0]}: expected a DataArray, since {self.named[0]} has a batch whose "

@@ -92,7 +92,10 @@ def is_like_rotation(value: Any) -> bool:
 
 
 def _deviation(X: np.ndarray) -> float:
-    """Return the largest deviation of RᵀR from the identity, and of the last row from 0 0 0 1."""
+    """Return the largest deviation of matrices (..., 4, 4) from rigid transforms, over all elements.
+
+    It is the deviation of RᵀR from the identity, or of the last row from 0 0 0 1.
+    """
     R = X[..., :3, :3]
     deviation = np.swapaxes(R, -1, -2) @ R - np.eye(3)
     last = X[..., 3, :] - [0.0, 0.0, 0.0, 1.0]

@@ -93,9 +93,9 @@ class Inertia:
 
 @dataclass(frozen=True, slots=True)
 class ArticulatedInertia:
-    """Symmetric 6×6 inertia [[J, H], [Hᵀ, M]]: n = J ω + H v, f = Hᵀ ω + M v (RBDA 7.1).
+    """Symmetric 6×6 inertia [[J, H], [Hᵀ, M]], which maps a motion (ω; v) to a wrench (n; f) (RBDA 7.1).
 
-    ``angular`` is J, ``coupling`` H and ``linear`` M.
+    n = J ω + H v and f = Hᵀ ω + M v. ``angular`` is J, ``coupling`` H and ``linear`` M.
     """
 
     angular: Symmetric3

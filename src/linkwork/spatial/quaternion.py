@@ -50,7 +50,9 @@ class Quaternion:
 
     @staticmethod
     def of(R: Rotation) -> Quaternion:
-        """Return one of the two unit quaternions of a rotation R, by that of four formulas whose divisor is large.
+        """Return one of the two unit quaternions of a rotation matrix R.
+
+        Of four formulas for the elements, the one with a large divisor is used.
 
         Source: Shepperd, Quaternion from rotation matrix, J. Guidance and Control 1 (3), 1978; the choice by signs is
         Day's, Converting a rotation matrix to a quaternion, 2015.
@@ -74,7 +76,7 @@ class Quaternion:
         )
 
     def __matmul__(self, o: Quaternion) -> Quaternion:
-        """Return the product: first ``o``'s rotation, then this one."""
+        """Return the product, which is the rotation by ``o`` followed by the rotation by this quaternion."""
         a, b, c, d = self.elements()
         w, x, y, z = o.elements()
         return Quaternion(
@@ -141,14 +143,14 @@ def twist_of_translation(phi: Vec3, p: Vec3) -> Vec3:
 
 
 def _sinc(square: Any) -> Any:
-    """Return sin(x)/x for x²."""
+    """Return sin(x)/x as a function of ``square`` = x², smooth at 0."""
     small = square < 1e-2
     x = sqrt(where(small, 1.0, square))
     return where(small, _horner(square, [(-1.0) ** k / math.factorial(2 * k + 1) for k in range(7)]), sin(x) / x)
 
 
 def _cos_of_square(square: Any) -> Any:
-    """Return cos(x) for x²."""
+    """Return cos(x) as a function of ``square`` = x²."""
     small = square < 1e-2
     x = sqrt(where(small, 1.0, square))
     series = _horner(square, [(-1.0) ** k / math.factorial(2 * k) for k in range(7)])
@@ -208,7 +210,7 @@ class MRP:
         return self.quaternion().rotation()
 
     def short(self) -> MRP:
-        """Return σ if |σ| ≤ 1, else its shadow."""
+        """Return the parameters σ if |σ| ≤ 1, else their shadow −σ/|σ|², which represents the same rotation."""
         square = self.sigma.dot(self.sigma)
         outside = square > 1.0
         return MRP(self.sigma * where(outside, -1.0 / where(outside, square, 1.0), 1.0))

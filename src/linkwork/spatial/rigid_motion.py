@@ -272,19 +272,23 @@ class MovingInertia:
         )
 
     def coriolis(self, s: Vec3) -> Force:
-        """Return half the Coriolis force of an angular velocity s: (∫ρ r × (s × ṙ); ∫ρ s × ṙ)."""
+        """Return half the Coriolis wrench for an angular velocity s: (∫ρ r × (s × ṙ); ∫ρ s × ṙ).
+
+        ρ is the density, r the position of a mass from the frame's origin, and ṙ its rate.
+        """
         return Force(self._N @ s, -self.moment_rate.cross(s))
 
     def coriolis_transpose(self, S: Motion) -> Vec3:
-        """Return ∫ρ ṙ × J for a joint column S, the transpose of the map `coriolis`.
+        """Return ∫ρ ṙ × (s_v + s_ω × r) for a joint column S = (s_ω; s_v), the transpose of the map `coriolis`.
 
-        With C(S) for the result, s · C(S) = S · coriolis(s) for every angular velocity s.
+        ρ is the density, r the position of a mass and ṙ its rate. With C(S) for the result, s · C(S) = S · coriolis(s)
+        for every angular velocity s.
         """
         return self.moment_rate.cross(S.linear) + self._N.T @ S.angular
 
     @property
     def _N(self) -> Matrix3:
-        """Matrix N = tr(P) 1 − P, with N s = ∫ρ r × (s × ṙ)."""
+        """Matrix N = tr(P) 1 − P with P = ∫ρ ṙ rᵀ, so that N s = ∫ρ r × (s × ṙ) for every vector s."""
         P = self.second_moment_rate
         return Matrix3(
             Vec3(P.y.y + P.z.z, -P.x.y, -P.x.z),

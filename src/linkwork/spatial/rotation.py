@@ -133,7 +133,7 @@ class Rotation:
         )
 
     def congruent(self, M: Matrix3) -> Matrix3:
-        """Return R M Rᵀ."""
+        """Return R M Rᵀ: the matrix M of frame b in the axes of frame a."""
         if self.factors:
             first, second = self.factors
             return first.congruent(second.congruent(M))
@@ -143,7 +143,7 @@ class Rotation:
         return self._times(M) @ Matrix3(self.x, self.y, self.z).T
 
     def _tensor(self, S: Symmetric3) -> Symmetric3:
-        """Return R S Rᵀ."""
+        """Return R S Rᵀ, the symmetric tensor S of frame b in the axes of frame a."""
         axis_rotation = AxisRotation.of(self.rows())
         if axis_rotation is not None:
             x, y, z = axis_rotation.congruent(_rows(S))
@@ -285,7 +285,7 @@ class AxisRotation:
 
 
 def _next_axes(k: int) -> tuple[int, int]:
-    """Return the two axes after this one, cyclically."""
+    """Return the two coordinate axes that follow axis k cyclically: 1, 2 for 0."""
     return (k + 1) % 3, (k + 2) % 3
 
 

@@ -94,7 +94,10 @@ def quadratic_program(
 
 
 def options_of(tolerance: Any, max_iterations: Any) -> ProgramOptions:
-    """Return the checked options.  Raises ValueError if one is invalid."""
+    """Check the tolerance and the iteration limit of a quadratic program, and return its options.
+
+    Raises ValueError for an invalid value.
+    """
     if not (isinstance(tolerance, (int, float)) and 0.0 <= tolerance < 1.0):
         raise ValueError(
             f"{CALLER}: tolerance: expected a number >= 0 and < 1 that is known at trace time, got {tolerance!r}"
@@ -157,13 +160,13 @@ def checked_bound(name: str, bound: np.ndarray | None, end: float) -> Any:
 
 
 def first_true(result: np.ndarray) -> Any:
-    """Return the index of the first true element: an integer, or a list of them."""
+    """Return the index of the first true element of an array: an integer for one dimension, else a list of integers."""
     index = np.argwhere(result)[0].tolist()
     return index if len(index) > 1 else index[0]
 
 
 def solve_arrays(arrays: Mapping[str, np.ndarray], n: int, m: int, options: ProgramOptions) -> QuadraticSolution:
-    """Solve a program for arrays that `check_arrays` returned."""
+    """Solve a quadratic program with n variables and m rows, for the arrays by name that `check_arrays` returns."""
     names = list(arrays)
 
     def one(*elements: Sequence[Any]) -> list[list[Any]]:

@@ -81,7 +81,7 @@ class ActiveSetState(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class ScaledBounds:
-    """Bounds of scaled rows, with tolerances, weights and thresholds."""
+    """Bounds of the rows of a quadratic program, scaled as the rows, with tolerances, weights and thresholds by row."""
 
     lower: Sequence[Any]
     upper: Sequence[Any]
@@ -100,10 +100,10 @@ def packed_index(i: int, j: int) -> int:
 
 
 def scan_rows(step: Any, carry: Any, columns: Sequence[Sequence[Any]]) -> tuple[Any, list[list[Any]]]:
-    """Apply ``step`` to the rows of the columns in order.  Return the last carry and the output columns.
+    """Apply ``step`` to each row of a table in order; return the last carry and the columns of outputs.
 
-    ``step`` accepts the carry and a row, an element of each column.  It returns the new carry and a list of outputs,
-    which may be empty.  Many rows become a loop.
+    ``columns`` are the columns of the table. ``step`` accepts the carry, a value that it updates, and a row as a list.
+    It returns the new carry and a list of outputs, which may be empty. For many rows the code is a loop.
     """
     rows = len(columns[0])
     if rows <= _UNROLLED or not any(hasattr(x, "_precedence") for column in columns for x in column):
@@ -160,7 +160,7 @@ class _Ray(NamedTuple):
 def _choose_next(bounds: ScaledBounds, columns: Sequence[Any]) -> NextChange:
     """Return the candidates for the next change of the active set, from one pass over all rows.
 
-    ``columns`` are the targets, multipliers, sides and marks of `ActiveSetState`.
+    ``columns`` are the fields of `ActiveSetState` with an element for each row: targets, multipliers, sides and marks.
     """
     inputs = [*columns, bounds.base, bounds.lower, bounds.upper, bounds.tolerance, bounds.weight]
     indices = [float(i) for i in range(len(bounds.lower))]
@@ -184,9 +184,10 @@ class _Update(NamedTuple):
     w: Sequence[Any]  # u/d
 
     def of(self, x: Any, i: Any, w: Any, u: Any) -> Any:
-        """Return the diagonal element of row i of the tableau after the update, from ``x``, the element before it.
+        """Return the diagonal element of row i of the tableau after this update.
 
-        ``u`` is the element of the pivot's column in row i, and ``w`` is u/d for the pivot d.
+        ``x`` is the element before the update, ``u`` the element of the pivot's column in row i, and ``w`` is u/d for
+        the pivot d.
         """
         return where(eq(i, self.row), 0.0 - self.d_inv, x - w * u)
 
@@ -382,7 +383,10 @@ def _extend_ray(
     weight: Any,
     floor: Any,
 ) -> _Ray:
-    """Return the ray with row i included, whose multiplier may be the first on the ray to become 0."""
+    """Return the ray of multipliers with row i included.
+
+    The ray ends where the first multiplier becomes 0; this may be the multiplier of row i.
+    """
     rate = side * c * entry_side
     # the entering row must have a nonzero pivot afterwards
     falls = and_(and_(lt(weight, 2.0), lt(0.0, rate)), lt(floor * fabs(diagonal), c * c))

@@ -103,7 +103,7 @@ class Outcome(NamedTuple):
 
 
 class _Pass(NamedTuple):
-    """State between two steps of the proximal-point method."""
+    """State of the proximal-point method for a quadratic program between two steps."""
 
     x: Any
     Hx: Any
@@ -288,9 +288,9 @@ def solve_program(program: ConvexProgram) -> tuple[Outcome, list[Any], ProgramFa
 
 
 def _side(warm: Any, lower: Any, upper: Any) -> Any:
-    """Return the bound at which a row is active in a warm start: 1 for the upper, −1 for the lower, 0 for neither.
+    """Return the bound at which a warm start makes a row active: 1 for the upper, −1 for the lower, 0 for neither.
 
-    ``warm`` is the requested side; an infinite bound cannot be active.
+    The sign of ``warm`` states the requested bound; an infinite bound is never active.
     """
     if is_zero(warm):
         return 0.0
@@ -306,7 +306,7 @@ def _largest(values: Scalars) -> Any:
 
 
 def _scaled_problem(program: ConvexProgram) -> tuple[_Problem, Any]:
-    """Return the scaled problem, and True if no bound is NaN."""
+    """Return a quadratic program with its rows scaled to unit length, and True if no bound is NaN."""
     data = [*program.g, *(x for row in program.H for x in row), *(x for row in program.A for x in row), *program.upper]
     limits = float_limits_of(data)
     unit = limits.epsilon

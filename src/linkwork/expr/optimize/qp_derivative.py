@@ -139,17 +139,18 @@ class Minimum(ImplicitDerivative):
         return apply_rule(_ActiveSystem(self.shape, len(at.extra)), [*H, *A, *sides, *at.extra, *right])
 
     def _split_results(self, results: Scalars) -> tuple[Scalars, Scalars, Scalars]:
-        """Return x, multipliers and sides."""
+        """Return the solution x, the multipliers and the active sides, from the flat list of the rule's results."""
         n, k = self.shape.n, self.shape.rows
         return results[:n], results[n : n + k], results[n + k : n + 2 * k]
 
 
 @dataclass(frozen=True, slots=True)
 class _ActiveSystem(ImplicitDerivative):
-    """Rule for the solution (u, v) of the linear system K (u, v) = (p, q) of the active rows.
+    """Derivative rule for the solution (u, v) of the linear equations K (u, v) = (p, q).
 
-    K is the symmetric matrix [[H, C_Wᵀ], [C_W, 0]], where C_W are the active rows.  The inputs are the lower triangle
-    of H, A, the sides, the tableau and factors of the solution, p and q.
+    K is the symmetric matrix [[H, C_Wᵀ], [C_W, 0]], where C_W are the active rows of a quadratic program with the
+    Hessian H. The inputs are the lower triangle of H, A, the active sides, the tableau and the factors of the program's
+    solution, p and q.
     """
 
     shape: _Shape
@@ -234,7 +235,7 @@ def _outer(u: Scalars, x: Scalars) -> list[Any]:
 
 
 def _flat(factors: ProgramFactors) -> list[Any]:
-    """Return the factors as a flat list."""
+    """Return the matrix factors of a quadratic program as a flat list of scalars."""
     lower = [x for row in factors.L for x in row]
     columns = [x for row in factors.columns for x in row]
     Y = [x for row in factors.Y for x in row]
@@ -242,7 +243,7 @@ def _flat(factors: ProgramFactors) -> list[Any]:
 
 
 def _factors(shape: _Shape, elements: Scalars) -> ProgramFactors:
-    """Return the factors of the flat list that `_flat` returns."""
+    """Return the matrix factors of a quadratic program, from the flat list that `_flat` returns."""
     n, k = shape.n, shape.rows
     remaining = iter(elements)
 

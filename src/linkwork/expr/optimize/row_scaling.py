@@ -50,13 +50,13 @@ class ProgramFactors:
     in_loops: bool
 
     def forward(self, b: Scalars) -> list[Any]:
-        """Return L⁻¹ b."""
+        """Return L⁻¹ b for the Cholesky factor L of H + E, by forward substitution."""
         if self.columns:
             return self.of_columns(self.columns, [x * size for x, size in zip(b, self.lengths, strict=True)])
         return _forward(self.L, self.D_inv, b)
 
     def backward(self, b: Scalars) -> list[Any]:
-        """Return L⁻ᵀ b."""
+        """Return L⁻ᵀ b for the Cholesky factor L of H + E, by back substitution."""
         if self.columns:
             result = self.of_rows(self.columns, b)
             return [x * size for x, size in zip(result, self.lengths, strict=True)]
@@ -107,7 +107,7 @@ class ProgramFactors:
 
 
 def are_loops_better(n: int, k: int) -> bool:
-    """Return True if n variables and k rows need so many products that rows should be loops."""
+    """Return True if a program of n variables and k rows needs so many products that loops over rows are better."""
     return max(k, n) * n * (n + k) > 2 * _UNROLLED
 
 
@@ -156,10 +156,11 @@ def factor_program(H: Rows, g: Scalars, rows: Rows, bounded: Sequence[int], limi
 
 
 def _cholesky(H: Rows, g: Scalars, limits: FloatLimits) -> tuple[list[list[Any]], list[Any], list[Any], Any]:
-    """Return the Cholesky factor L of H + E below its diagonal, reciprocals of its diagonal, E, and H's convexity.
+    """Return the Cholesky factor L of H + E, the reciprocals of its diagonal, E, and True if H is convex.
 
-    E is diagonal, and 0 for pivots that exceed rounding.  So H + E is positive definite if H is positive semidefinite.
-    The last result is True unless a pivot is negative by more than rounding.
+    L is returned below its diagonal. E is a diagonal matrix, and 0 for pivots that exceed rounding. So H + E is
+    positive definite if H is positive semidefinite. The last result is True unless a pivot is negative by more than
+    rounding.
     """
     n, unit = len(H), limits.epsilon
     largest: Any = 0.0

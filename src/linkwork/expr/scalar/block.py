@@ -37,7 +37,7 @@ class InstructionList(ABC):
     @property
     @abstractmethod
     def elements_in(self) -> int:
-        """Number of scalar inputs."""
+        """Number of scalar inputs of the instruction list."""
 
     def rebuilt(self, instructions: Sequence[Instruction], results: Sequence[int]) -> Self:
         """Return the list with its instructions and the indices of its results replaced, as compiler passes do.
@@ -48,12 +48,12 @@ class InstructionList(ABC):
 
     @cached_property
     def kinds(self) -> frozenset[Operation]:
-        """The operations of the instructions."""
+        """Set of the operations that occur in the instruction list."""
         return frozenset(map(itemgetter(0), self.instructions))
 
     @property
     def has_bodies(self) -> bool:
-        """True if instructions of several results, such as loops, may be among the instructions."""
+        """True if the list may contain loops, branches, calls or other instructions with several results."""
         return any(operation.arity < 0 for operation in self.kinds)
 
     @cached_property
@@ -66,7 +66,10 @@ class InstructionList(ABC):
         return tuple(compress(range(len(self.instructions)), has_several))
 
     def flags(self, results: Iterable[int]) -> bytearray:
-        """Return a flag for each instruction: 1 if these values depend on it, or are its value."""
+        """Return a flag for each instruction: 1 if one of the ``results`` depends on it, or is its value.
+
+        ``results`` are indices of instructions.
+        """
         instructions = self.instructions
         flags = bytearray(len(instructions))
         for r in results:
@@ -78,7 +81,10 @@ class InstructionList(ABC):
         return flags
 
     def extend_flags(self, flags: bytearray, results: Iterable[int]) -> None:
-        """Set the flags of `flags` for these values and for all values that they depend on."""
+        """Set flags of the instructions with the indices ``results``, and of all that they depend on, to 1.
+
+        ``flags`` is an array that the method `flags` returned.
+        """
         instructions = self.instructions
         waiting = [r for r in results if not flags[r]]
         for r in waiting:
@@ -90,10 +96,7 @@ class InstructionList(ABC):
                     waiting.append(a)
 
     def needed(self, results: Iterable[int]) -> set[int]:
-        """Return the indices of all instructions that these values depend on, and of the values themselves.
-
-        ``results`` are the indices of the values.
-        """
+        """Return the indices ``results`` of instructions, and the indices of all instructions that they depend on."""
         return set(compress(range(len(self.instructions)), self.flags(results)))
 
     def pruned(self) -> Self:
@@ -117,7 +120,10 @@ class InstructionList(ABC):
         return self.rebuilt(ordered_instructions, [number[r] for r in self.results])
 
     def without_rules(self) -> Self:
-        """Return the list without the instructions that store derivative rules; their computed results replace them."""
+        """Return the list without instructions that store derivative rules; the values of their results stay.
+
+        Each use of a rule's result becomes a use of the instruction that computes its value.
+        """
         instructions = self.instructions
         if RULE not in self.kinds:
             return self
@@ -153,7 +159,7 @@ class InstructionList(ABC):
         return list(accumulate(change[:-1]))
 
     def run(self, elements: Sequence[Any], apply: Apply = apply_operation, constant: Constant = float) -> list[Any]:
-        """Return the results for these values of all scalar inputs.
+        """Return the list's results for ``elements``, the values of all scalar inputs.
 
         The values may be of any scalar type: symbols inline the list into their trace, dual numbers differentiate it.
         ``apply`` receives an instruction and the values of its arguments; ``constant`` converts a number to a value.
@@ -189,7 +195,7 @@ class Region(InstructionList):
         return Region(len(inputs), tuple(instructions), tuple(results), first)
 
     def taking(self, indices: Sequence[int], takes: int) -> Region:
-        """Return the body with ``takes`` inputs; its present inputs become the inputs at ``indices``."""
+        """Return the body with ``takes`` inputs, where its present input k becomes the input ``indices[k]``."""
         moved = [
             Instruction(operation, args, indices[value] if operation is INPUT else value)
             for operation, args, value in self.instructions

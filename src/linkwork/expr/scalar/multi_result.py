@@ -35,7 +35,7 @@ PART = Operation("part", 1, _no_value, _no_value, None, Lowering("bundle", "part
 
 
 class Forward(Protocol):
-    """Protocol of a function with several results that dual numbers can differentiate.
+    """Protocol of a function with several results that has directional derivatives.
 
     A call returns the results for any scalar type, and ``push_forward`` their derivatives in several directions.
     """

@@ -233,7 +233,10 @@ def _named(caller: str, names: Sequence[str], arguments: Sequence[Any], error: E
 
 
 def _reference(function: Callable[..., Any], value: Callable[..., Any]) -> Callable[..., Any]:
-    """Return ``function`` on floats, with the IEEE result (infinity, NaN) where Python raises."""
+    """Return ``function`` for floats, with the IEEE result (infinity, NaN) where Python raises an error.
+
+    ``value`` is the same operation for NumPy arrays; it computes the IEEE result.
+    """
 
     def scalar(*arguments: float) -> Any:
         try:
@@ -279,7 +282,7 @@ def apply(operation: Operation, arguments: Sequence[Any]) -> Any:
 
 
 def _foreign(operation: Operation, chosen: Any, arguments: Sequence[Any]) -> Any:
-    """Return the result of an operation on another library's scalars, by its array namespace or CasADi's functions."""
+    """Apply an operation to scalars of another library, by the library's array functions or by CasADi's functions."""
     namespace = getattr(chosen, "__array_namespace__", None)
     if namespace is not None:
         return getattr(namespace(), operation.arrays[0])(*arguments)
@@ -303,12 +306,12 @@ def number_of(x: Any) -> float | None:
 
 
 def is_moderate(number: float) -> bool:
-    """Return True for a number that is equal in all float types, and far from the ends of their range."""
+    """Return True for a number of moderate magnitude that code in every float type uses unchanged."""
     return 1.0 / MODERATE <= abs(number) <= MODERATE and in_float32(number) == number
 
 
 def are_same(a: float, b: float) -> bool:
-    """Return True for equal numbers with the same sign, which tells 0.0 from -0.0."""
+    """Return True if two numbers are equal and have the same sign: 0.0 and -0.0 are not the same."""
     return a == b and math.copysign(1.0, a) == math.copysign(1.0, b)
 
 

@@ -87,7 +87,7 @@ class Graph:
         return result
 
     def sines(self, x: Symbol) -> tuple[Symbol, Symbol] | None:
-        """Return the nodes of sine and cosine of x, None unless this trace has computed both."""
+        """Return the nodes of sine and cosine of x if this trace has computed both, else None."""
         sine, cosine = (self._table.get((operation, x)) for operation in (_SIN, _COS))
         return None if sine is None or cosine is None else (sine, cosine)
 
