@@ -35,7 +35,7 @@ _ALIASES: dict[str, Any] = {
 
 
 class _Names(dict):  # type: ignore[type-arg]
-    """The namespace in which annotations are evaluated; names that do not exist at run time become Any."""
+    """Namespace in which annotations are evaluated; names that do not exist at run time become Any."""
 
     def __init__(self, known: Mapping[str, Any]) -> None:
         super().__init__()
@@ -74,7 +74,10 @@ class _AnyValue:
 
 
 def _scalar_alone(kind: Any) -> Any:
-    """Return a kind of plain values unchanged, and `_AnyValue` for containers and objects."""
+    """Return a kind of scalars, strings, literals or functions unchanged, and `_AnyValue` for other kinds.
+
+    Other kinds are those of containers and objects.
+    """
     if typing.get_origin(kind) in (typing.Union, types.UnionType):
         parts = [_scalar_alone(part) for part in typing.get_args(kind)]
         return _AnyValue if _AnyValue in parts else kind
@@ -84,7 +87,10 @@ def _scalar_alone(kind: Any) -> Any:
 
 
 def declared(function: Any, parameter: inspect.Parameter) -> Any:
-    """Return the kind that a function's signature declares for a parameter; Any if that is not known."""
+    """Return the type that a function's annotation declares for a parameter, or Any if it is unknown.
+
+    Aliases of array types are replaced by the kinds of this module.
+    """
     if isinstance(function, type):
         function = function.__init__  # type: ignore[misc]
     if parameter.annotation is parameter.empty:
@@ -96,7 +102,7 @@ def declared(function: Any, parameter: inspect.Parameter) -> Any:
 
 
 def fits(kind: Any, value: Any) -> bool:
-    """Return False if a value is certainly not of the declared kind."""
+    """Return False if a value is certainly not of the type that an annotation declares, else True."""
     origin, parts = typing.get_origin(kind), typing.get_args(kind)
     if kind is Any or isinstance(kind, (TypeVar, str)) or getattr(kind, "__module__", "").startswith(_SPATIAL):
         return True
@@ -153,7 +159,7 @@ def _fits_items(origin: Any, parts: tuple[Any, ...], value: Any) -> bool:
 
 
 def is_quick(kind: Any) -> bool:
-    """Return True for a kind that is quick to check: no arrays, no protocols, not Any."""
+    """Return True if a value can be checked quickly against a declared type: no arrays, no classes, not Any."""
     origin, parts = typing.get_origin(kind), typing.get_args(kind)
     if origin in (typing.Union, types.UnionType):
         return all(map(is_quick, parts))
@@ -186,7 +192,7 @@ def _has_symbols(values: Any) -> bool:
 
 
 def is_meaningless(value: Any) -> bool:
-    """Return True for a value that no function accepts for an argument of undeclared kind."""
+    """Return True for a value that no argument without a declared type accepts, such as NaN, bytes or a module."""
     if isinstance(value, np.ndarray):
         if isinstance(value, np.matrix) or is_masked(value) or value.dtype.kind in "USMmVSc":
             return True
@@ -223,7 +229,7 @@ def _is_ragged(value: Sequence[Any]) -> bool:
 
 
 def kind_text(kind: Any) -> str:
-    """Return the text of a declared kind in messages."""
+    """Return the words that describe a declared type in error messages, such as "a sequence of strings"."""
     origin, parts = typing.get_origin(kind), typing.get_args(kind)
     if origin in (typing.Union, types.UnionType):
         return " or ".join(dict.fromkeys(kind_text(part) for part in parts))

@@ -168,7 +168,7 @@ class Budget:
     max_seconds: float = 8.0  # [s] of the processor and of the clock, for an untrusted file
 
     def remedy(self, name: str, purpose: str = "for more") -> str:
-        """Return a text for messages: the option of `linkwork.load` that raises a limit."""
+        """Return the remedy for an exceeded limit in messages: the option of `linkwork.load` that raises the limit."""
         return f"{purpose}, pass budget=linkwork.formats.Budget({name}=...), now {getattr(self, name)}"
 
 

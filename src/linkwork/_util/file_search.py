@@ -141,7 +141,7 @@ class FileSearch:
             yield from (os.path.join(folder, path) for folder in (*near, *self.folders))
 
     def _of_package(self, package: str, name: str) -> Iterator[str]:
-        """Yield the possible folders of a package, existing or not."""
+        """Yield the paths at which a package's folder may be, whether they exist or not."""
         if package in ("", ".", "..") or "/" in package or "\\" in package or "\0" in package:
             message = f"{quoted(name)}: expected the name of a package, got {quoted(package)}"
             raise FileSearchError("PATH_ESCAPE" if package else "BAD_NAME", message)

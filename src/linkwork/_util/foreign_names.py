@@ -46,7 +46,10 @@ class ForeignName:
     """
 
     def __init__(self, name: str, advice: str, owner: str = "") -> None:
-        """Create the name with its advice; ``owner`` is the class that the advice names, if it names one."""
+        """Create the descriptor of another library's name, with the advice of its error message.
+
+        ``owner`` is the class of linkwork that the advice names, if any; the message of a subclass names the subclass.
+        """
         self._name, self._advice, self._owner = name, advice, owner
         self.__doc__ = f"Not an attribute here: {advice}."
 
@@ -75,7 +78,7 @@ class WithForeignNames(ABCMeta):
 
 
 def _foreign_names_of(kind: type) -> set[str]:
-    """Return the foreign names of a class and of its bases."""
+    """Return the names of other libraries for which a class or one of its bases has a `ForeignName`."""
     return {name for base in kind.__mro__ for name, value in vars(base).items() if isinstance(value, ForeignName)}
 
 
@@ -101,7 +104,7 @@ def _without_foreign_names(self: object) -> list[str]:
 
 
 def missing_attribute(title: str, name: str) -> AttributeError:
-    """Return the error of a public module's missing attribute, with its equivalent or the nearest public name."""
+    """Return the AttributeError for a name that a public module lacks, with the equivalent or the most similar name."""
     return AttributeError(f"module {title!r} has no attribute {name!r}; {_hint(title, name)}", name=name)
 
 
@@ -128,7 +131,10 @@ def _hint(title: str, name: str) -> str:
 
 
 def _advice(table: Table, prefix: str) -> dict[str, str]:
-    """Return the advice for each foreign name of a table."""
+    """Return, for each name of other libraries in a table, the advice to use the equivalent name with the ``prefix``.
+
+    A table maps names of linkwork to their equivalents in other libraries.
+    """
     result = {}
     for name, keys in by_foreign_name(table).items():
         result[name] = f"use {' or '.join(f'{prefix}.{key}' for key in keys)}"
@@ -136,12 +142,12 @@ def _advice(table: Table, prefix: str) -> dict[str, str]:
 
 
 def own_name(key: str) -> str:
-    """Return the part of linkwork's own name in a table's key, which begins with it."""
+    """Return the name of linkwork in a key of a table of equivalent names: the text before the first comma."""
     return key.partition(",")[0]
 
 
 def by_foreign_name(table: Table) -> dict[str, list[str]]:
-    """Return, for each name of other libraries, the keys of the table whose entries have this name."""
+    """Return, for each name of other libraries in a table, the table's keys for it: equivalent names of linkwork."""
     result: dict[str, list[str]] = {}
     for key, names in table.items():
         for name in names:

@@ -17,9 +17,9 @@ def tag(name: str, *inner: str, **attributes: str) -> str:
 
 
 def html_table(header: Sequence[str], rows: Sequence[Sequence[str]], kind: str) -> str:
-    """Return a <table> of texts with at most `_MAX_ROWS` rows, and below it the number of all rows.
+    """Return an HTML table of texts with at most `_MAX_ROWS` rows.
 
-    ``kind`` is the plural noun of the rows in that line.
+    If there are more, a line below it states their number; ``kind`` is the plural noun for the rows in this line.
     """
     head = tag("tr", *(tag("th", escape(text)) for text in header))
     body = (tag("tr", *(tag("td", escape(text)) for text in row)) for row in rows[:_MAX_ROWS])

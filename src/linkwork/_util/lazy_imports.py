@@ -120,7 +120,7 @@ def defining_module(kind: type) -> str:
 
 
 class LazyModule:
-    """A module that is imported at the first access to an attribute, which is then stored here."""
+    """Module that is imported at the first access to an attribute; attributes are stored in this object."""
 
     def __init__(self, name: str) -> None:
         self._name = name
@@ -131,7 +131,7 @@ class LazyModule:
         return value
 
     def _trace_content(self) -> str:
-        """Return the values on which traces of functions that use the module depend."""
+        """Return the module's name, as the value on which traces of functions that use the module depend."""
         return self._name
 
 
@@ -191,11 +191,11 @@ class LazyAttribute:
         return self._value
 
     def becomes(self, value: Any) -> bool:
-        """Return True if ``value`` is the object that this descriptor created."""
+        """Return True if ``value`` is the object that this descriptor created, which replaces it in the class."""
         return vars(self).get("_value", self) is value
 
     def change(self, function: Callable[[Any], Any]) -> None:
-        """Replace the attribute by ``function(value)`` of its value."""
+        """Replace the attribute's value by ``function(value)``."""
         self.add(self._owner, self._name, lambda _: function(self.value()))
 
 
@@ -253,7 +253,7 @@ def wait_for_imports(longest: float = 10.0) -> None:
 
 
 def _others_import() -> bool:
-    """Return True if another thread is importing a module of `_PACKAGES`."""
+    """Return True if another thread is importing a module of linkwork, NumPy or llvmlite."""
     thread = get_ident()
     for name, reference in list(getattr(_bootstrap, "_module_locks", {}).items()):
         if name.partition(".")[0] in _PACKAGES:

@@ -89,7 +89,7 @@ def is_of_user(value: Any) -> bool:
 
 
 def _is_library(name: str) -> bool:
-    """Return True if the imported module of this name is linkwork's, Python's or NumPy's."""
+    """Return True if the imported module with this name belongs to linkwork, Python or NumPy."""
     module = sys.modules.get(name)
     known = _libraries.get(name)
     if known is None or known[0] is not module:
@@ -169,7 +169,7 @@ def _is_as_before() -> bool:
 
 
 def _present_versions() -> list[int]:
-    """Return the versions of all classes; [] if a class has none."""
+    """Return the version numbers that CPython stores in all recorded classes; [] if a class has none."""
     versions = [*map(_VALUE, _versions)]
     if 0 in versions:
         _have_versions(_classes)
@@ -178,7 +178,7 @@ def _present_versions() -> list[int]:
 
 
 def _have_versions(kinds: Iterable[type]) -> None:
-    """Give each class without a version a new version, by a look-up of an attribute."""
+    """Give each class without a version number a new one, by looking up an attribute of the class."""
     for kind in [*kinds]:
         kind.__init_subclass__  # noqa: B018
 
@@ -223,7 +223,7 @@ def _are_versions(read: Callable[[type], Any]) -> bool:
 
 
 def _look_at_classes() -> None:
-    """Note the attributes of classes that were replaced."""
+    """Compare all classes of linkwork with their recorded attributes, and record the attributes that were replaced."""
     global _looked_at
     has_imported, _looked_at = _looked_at < _watched, _watched
     now = {kind: dict(vars(kind)) for kind in list(_classes)}
@@ -251,7 +251,10 @@ LazyAttribute.stored.append(_note_lazy)
 
 
 class _Recorder:
-    """Finder of linkwork's modules by the other finders; it records their attributes after the import."""
+    """Import finder for linkwork's modules, which records a module's attributes after its import.
+
+    The other finders find the module.
+    """
 
     @staticmethod
     def find_spec(name: str, path: Sequence[str] | None, target: ModuleType | None = None) -> ModuleSpec | None:
@@ -273,7 +276,7 @@ class _Recorder:
 
 
 class _WatchedModule(ModuleType):
-    """A module that notes assignments to its attributes from outside, as by tools that replace functions in tests."""
+    """Module that records assignments to its attributes from outside, such as replaced functions in tests."""
 
     def __setattr__(self, name: str, value: Any) -> None:
         before = vars(self).get(name, _ABSENT)
@@ -290,7 +293,7 @@ class _WatchedModule(ModuleType):
 
 
 def _note(module: ModuleType, name: str, before: Any, value: Any) -> None:
-    """Note a replaced attribute, or forget it if its value is the imported one again."""
+    """Record that an attribute of a module was replaced; delete the record if the imported value is restored."""
     if isinstance(value, ModuleType) and value.__name__ == f"{module.__name__}.{name}":
         return  # the import of a module inside a package
     if name.startswith("__"):
@@ -336,7 +339,11 @@ def _changes(kind: type, now: dict[str, Any], has_imported: bool) -> dict[str, A
 
 
 def _is_harmless(kind: type, name: str, now: Mapping[str, Any], then: Mapping[str, Any]) -> bool:
-    """Return True for an attribute that Python computes or imports later, and for a new name."""
+    """Return True for a changed attribute of a class that cannot change computed values.
+
+    It is an attribute that Python computes, a lazy attribute with its value, or a new name. ``now`` and ``then`` are
+    the present and the recorded attributes.
+    """
     lazy = then.get(name)
     if isinstance(lazy, LazyAttribute) and lazy.becomes(now.get(name)):
         return True

@@ -80,9 +80,9 @@ class Shown:
 
 
 def ghost_count(ghosts: int | None, output: Mapping[str, Any]) -> int:
-    """Return the number of transparent copies of a robot along a motion, by default that of the output.
+    """Return the number of transparent copies of a robot that show a motion: ``ghosts``, or else a default.
 
-    A picture of the whole motion, without ``time``, has `PICTURE_GHOSTS`; other outputs have none.
+    The default is `PICTURE_GHOSTS` for a picture of the whole motion, without ``time``, and 0 for other outputs.
     """
     if ghosts is not None:
         return ghosts

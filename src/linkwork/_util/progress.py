@@ -81,7 +81,7 @@ class Reporter(AbstractContextManager["Reporter"]):
         return self._bar is not None or callable(self._function)
 
     def advance(self, amount: float = 1) -> None:
-        """Report progress by ``amount``."""
+        """Increase the completed amount by ``amount``, and show the progress."""
         self._done = min(self._done + amount, self._total)
         if self._bar is not None:
             self._bar.advance(amount)
@@ -89,12 +89,15 @@ class Reporter(AbstractContextManager["Reporter"]):
             self._function(Progress(self._done, self._total, time.perf_counter() - self._begin))
 
     def reach(self, done: float) -> None:
-        """Report that ``done`` of ``total`` is complete."""
+        """Set the completed amount to ``done``, in the unit of ``total``, and show the progress."""
         self.advance(max(0.0, done - self._done))
 
 
 def read_progress(caller: str, progress: Any) -> bool | Callable[[Progress], Any] | None:
-    """Return the option ``progress`` of a public function.  Raises TypeError."""
+    """Check the option ``progress`` of a public function, and return it: True, False, None or a function.
+
+    Raises TypeError for other values.
+    """
     if isinstance(progress, np.bool_):
         return bool(progress)
     if progress is None or isinstance(progress, bool):
@@ -127,7 +130,7 @@ class ProgressBar:
             self._log.flush()
 
     def advance(self, amount: float) -> None:
-        """Show progress by ``amount``."""
+        """Increase the completed amount by ``amount``, and redraw the bar if necessary."""
         self._done += amount
         self._show()
 

@@ -111,7 +111,7 @@ def _answer(request: dict[str, Any], data: bytes, libraries: list[str]) -> None:
 
 
 def _error(error: Exception) -> dict[str, Any]:
-    """Return an error as JSON data."""
+    """Return an exception as JSON data: class name, arguments, and the issues and warnings of a ModelError."""
     issues, warnings = (
         [
             (x.code, x.message, x.where.file, x.where.line, x.where.column, x.where.element, x.hint)
@@ -126,7 +126,7 @@ def _error(error: Exception) -> dict[str, Any]:
 
 
 def _libraries() -> list[str]:
-    """Return the folders of Python, its packages and the system's libraries."""
+    """Return the folders of Python, of its installed packages and of the system's libraries."""
     names = ("stdlib", "platstdlib", "purelib", "platlib")
     folders = {sysconfig.get_paths()[name] for name in names} | {*_SYSTEM, os.path.join(sys.base_prefix, "lib")}
     folders |= {entry for entry in sys.path if os.path.basename(entry) in ("site-packages", "dist-packages")}

@@ -77,7 +77,10 @@ class _Process:
     used: float  # time of the clock when it was last used
 
     def is_usable(self) -> bool:
-        """Return True if the program waits for a request of this process, and finds the same modules."""
+        """Return True if the program can serve a request of this process.
+
+        This process started it with the present search path of modules, it runs, and it has not been idle for long.
+        """
         is_own = self.owner == os.getpid() and self.path == tuple(sys.path)
         return is_own and self.popen.poll() is None and time.monotonic() - self.used < _USABLE_SECONDS
 
@@ -96,7 +99,7 @@ class _Process:
             return bool(self.line())
 
     def line(self) -> bytes:
-        """Return a line of the output; it is empty if the program has closed it."""
+        """Return a line of the program's output; it is empty if the program has closed its output."""
         assert self.popen.stdout is not None
         return self.popen.stdout.readline()
 
@@ -225,7 +228,7 @@ def _answer(process: _Process, output: IO[bytes], code: int, budget: Budget) -> 
 
 
 def _reason(process: _Process, code: int, budget: Budget) -> str:
-    """Return the reason for the end of a process, in words."""
+    """Return the reason why a reader process ended, in words for a message."""
     process.errors.seek(max(0, process.errors.seek(0, os.SEEK_END) - 4 * _MOST_TEXT))
     lines = process.errors.read().decode("utf-8", "replace").splitlines()
     text = " ".join(line.strip() for line in lines if not line.startswith("#"))  # USD's notes about its settings
@@ -242,7 +245,7 @@ def _reason(process: _Process, code: int, budget: Budget) -> str:
 
 
 def _exchanged(modules: tuple[str, ...], process: _Process | None) -> _Process | None:
-    """Return the waiting program for these modules, or None, and make ``process`` the waiting program in its place."""
+    """Remove and return the idle program for these modules, or None; ``process`` becomes the idle program."""
     with _LOCK:
         waiting = _waiting.pop(modules, None)
         if process is not None:
@@ -253,7 +256,10 @@ def _exchanged(modules: tuple[str, ...], process: _Process | None) -> _Process |
 
 
 def _keep(process: _Process, code: int) -> None:
-    """Make a program wait for the next request; if it has ended or its process crashed, start a new one."""
+    """Store a program as the idle one for its next request; if it has ended or crashed, start a new one.
+
+    ``code`` is the exit code of the process that served the last request; 0 is success.
+    """
     with contextlib.suppress(OSError):
         if code != 0 or process.popen.poll() is not None:
             process = _started(process.modules, process)

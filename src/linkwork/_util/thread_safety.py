@@ -72,7 +72,7 @@ V = TypeVar("V")
 
 
 class BoundedCache(Generic[K, V]):
-    """A table whose oldest entries are dropped as new ones are stored; threads may read and store at the same time.
+    """Cache that drops its oldest entries as new ones are stored; threads may read and store at the same time.
 
     ``capacity`` limits the sum of the entries' ``size``, by default their number; the newest entry is always stored.
     ``get`` reads an entry without a lock, as the method of a dict does.

@@ -125,7 +125,7 @@ def _serve(requests: SimpleQueue[Any]) -> None:
 
 
 def _delete_here() -> None:
-    """Delete, on this thread, the objects that wait for linkwork's own thread, while that thread is not running.
+    """Delete on this thread the objects that are queued for deletion on linkwork's own thread, which is not running.
 
     No signal handlers run on this thread.
     """
@@ -138,7 +138,10 @@ def _delete_here() -> None:
 
 
 def _answer(request: _Request) -> None:
-    """Call the function of a request, unless it was called already or its result is no longer needed."""
+    """Call the function of a request and store its result for the waiting thread.
+
+    Nothing is called if the request was already served or its result is no longer needed.
+    """
     waiting, answers = request
     try:
         function = waiting.pop()
@@ -151,7 +154,7 @@ def _answer(request: _Request) -> None:
 
 
 class _Deletion(ref["Any"]):
-    """Weak reference to an owner, and an object to delete after the owner."""
+    """Weak reference to an owner object, with the content that is deleted after the owner."""
 
     __slots__ = ("content",)
     content: Any
@@ -188,7 +191,7 @@ def _finish() -> None:
 
 
 def _renew_in_child() -> None:
-    """Reset the state in a forked process, in which the thread does not exist."""
+    """Reset this module's state in a forked process, in which linkwork's own thread does not exist."""
     global _requests
     _requests = SimpleQueue()
     _servers.clear()
@@ -243,7 +246,7 @@ def run(
 
 
 class _Work(Generic[T]):
-    """The remaining tasks, the results by task index, and a queue with one entry per finished task."""
+    """State of parallel tasks: remaining tasks, results by task index, and a queue with an entry per finished task."""
 
     def __init__(self, tasks: Sequence[Callable[[], T]]) -> None:
         self.remaining = list(enumerate(tasks))[::-1]
@@ -253,7 +256,7 @@ class _Work(Generic[T]):
         self._left: queue.SimpleQueue[None] = queue.SimpleQueue()  # one entry for each thread that has ended
 
     def run_all(self) -> None:
-        """Run tasks until none is left, on a thread of their own."""
+        """Run remaining tasks one after the other until none is left; this is the body of each worker thread."""
         thread = threading.get_ident()
         self._running.add(thread)
         try:

@@ -117,7 +117,7 @@ def _without_arguments(caller: str, missing: list[str], arguments: tuple[Any, ..
 
 
 def _forwarded(caller: str, options: list[str], unknown: list[str], error: Exception) -> Exception | None:
-    """Return the error for an unknown option of a function that passes its further options on."""
+    """Return the error for an unknown option of a function that forwards its options to another one, or None."""
     if isinstance(error, UnknownNameError):
         name = str(error.name)
         if name not in unknown or error.remedy:
@@ -159,7 +159,7 @@ def _no_option(caller: str, name: str, known: list[str]) -> TypeError:
 
 
 def _advice(caller: str, name: str, known: list[str]) -> str:
-    """Return the advice for an option of another library, or "" if none applies."""
+    """Return the advice for an option that another library has under this name, or "" if there is none."""
     remedy = FUNCTION_REMEDIES.get(caller.rpartition(".")[2], {}).get(name, "")
     keys = [key for key in _FOREIGN.get(name, ()) if own_name(key) in known]
     if keys:
@@ -252,7 +252,7 @@ def _depth(name: object, same: _Same, value: Any, levels: int) -> int:
 
 
 def _items(name: object, value: Any) -> tuple[list[Any], list[Any]]:
-    """Return the items of a container, which may be names, and nested objects, which may contain names."""
+    """Return two lists of the members of a container: items that may be names, and objects that may contain names."""
     if isinstance(value, Mapping):
         return [*value][:_SEVERAL], [*value.values()][:_SEVERAL]
     if isinstance(value, (list, tuple, set, frozenset, bytes)):

@@ -88,9 +88,9 @@ def source_of(function: Callable[..., Any]) -> str:
 
 
 def own_line(raised: BaseException, kind: type, base: type) -> str:
-    """Return the text of an exception with the last line of a class's own code that it passed through.
+    """Return an exception's text, followed by the last line of the user's class in its traceback.
 
-    The class's own code is that of ``kind`` and of its bases below ``base``.
+    This is the last line in methods of ``kind`` or of its bases below ``base``.
     """
     frames = own_frames(raised, kind, base)
     text = f": {frames[-1].line}" if frames and frames[-1].line else ""  # code typed at a prompt has no source text

@@ -73,7 +73,7 @@ def _is_fraction(value: Any) -> bool:
 
 
 def _loaded(module: str, name: str) -> tuple[type, ...]:
-    """Return the class of a module in a tuple; () while the module is not imported, since no instances exist."""
+    """Return the named class of a module in a tuple, for `isinstance`; () if the module is not imported yet."""
     imported = sys.modules.get(module)
     return () if imported is None else (getattr(imported, name),)
 
@@ -262,7 +262,7 @@ def function(caller: str, argument: str, value: Any, *, description: str = "a fu
 
 
 def class_text(kind: Any) -> str:
-    """Return the text of a class in messages."""
+    """Return the words that describe a class in error messages."""
     name = getattr(kind, "__name__", str(kind))
     return "a robot, as lw.load returns it" if name == "RobotBase" else f"an object of type {name}"
 
@@ -344,7 +344,7 @@ def bounds(caller: str, lower: Any, upper: Any, *, shape: Sequence[int | str | N
 
 
 def optional(check: Check) -> Check:
-    """Return a check that accepts None."""
+    """Return a check of arguments that accepts None, and otherwise applies the given check."""
 
     def checked(caller: str, argument: str, value: Any) -> Any:
         return None if value is None else check(caller, argument, value)

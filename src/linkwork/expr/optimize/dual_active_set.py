@@ -383,10 +383,7 @@ def _extend_ray(
     weight: Any,
     floor: Any,
 ) -> _Ray:
-    """Return the ray of multipliers with row i included.
-
-    The ray ends where the first multiplier becomes 0; this may be the multiplier of row i.
-    """
+    """Return the ray of multipliers with row i included, whose multiplier may be the first to become 0."""
     rate = side * c * entry_side
     # the entering row must have a nonzero pivot afterwards
     falls = and_(and_(lt(weight, 2.0), lt(0.0, rate)), lt(floor * fabs(diagonal), c * c))
