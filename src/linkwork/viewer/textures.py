@@ -28,7 +28,7 @@ def check_image(data: bytes, name: str) -> int:
     else:
         raise ValueError(f"{name}: expected a texture of type PNG or JPEG")
     if size is None or min(size) == 0:
-        raise ValueError(f"{name}: not a readable image")
+        raise ValueError(f"{name}: not a readable PNG or JPEG image, cut off or damaged")
     if size[0] * size[1] > MAX_PIXELS:
         raise ValueError(f"{name}: too large: {size[0]} x {size[1]} pixels, the limit is {MAX_PIXELS} in all")
     return size[0] * size[1]
