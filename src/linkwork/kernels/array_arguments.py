@@ -406,7 +406,7 @@ def _shown(array: np.ndarray) -> str:
 
 
 def _is_named(x: Any) -> bool:
-    """Return True for a dict, and for a text that is not a number."""
+    """Return True for values by name: a dict, or a string that is not a number, such as a configuration's name."""
     if not isinstance(x, str):
         return isinstance(x, Mapping)
     try:

@@ -156,7 +156,10 @@ def function_of(subject: KernelOwner, request: Request) -> Call:
 
 
 def _computes_single(arguments: Sequence[Any]) -> bool:
-    """Return True if the function computes float32 for these arguments; values in dicts are converted to float64."""
+    """Return True if the function computes in float32 for these arguments: float32 arrays, and no dict.
+
+    Values in dicts are converted to float64.
+    """
     return not any(isinstance(x, Mapping) for x in arguments) and takes_single(arguments)
 
 

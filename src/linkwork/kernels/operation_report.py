@@ -61,9 +61,9 @@ class OperationReport:
 
 
 def report_operations(robot: Any, function: Any) -> OperationReport:
-    """Return a report of a function's arithmetic operations, body by body, with statistics of its code.
+    """Count the arithmetic operations of a robot's function, by rigid body and by walk over the bodies.
 
-    ``function`` is a function's name, alone or in a tuple with its options, as `Robot.compile` accepts it.  Raises the
+    ``function`` is a function's name, alone or in a tuple with its options, as `Robot.compile` accepts it. Raises the
     errors of `Robot.compile` for an invalid request, and SingularInertiaError as the function does.
     """
     subject = robot._subject

@@ -220,10 +220,10 @@ Rows = list[list[Any]]
 
 @dataclass(frozen=True, slots=True)
 class AxisRotation:
-    """Rotation R that maps coordinate axis k to axis r, or to its opposite (σ = −1).
+    """Rotation R that maps coordinate axis k to coordinate axis r, or to its opposite (sign σ = −1).
 
-    Let i, j be the axes that follow k cyclically, and a, b those that follow r.  R maps axis i to c a + s b, and axis j
-    to σ (c b − s a), with the cosine c and sine s of the angle.
+    Let i, j be the axes that follow k cyclically, and a, b the axes that follow r. R maps axis i to c a + s b, and axis
+    j to σ (c b − s a), with the cosine c and sine s of the angle.
     """
 
     k: int

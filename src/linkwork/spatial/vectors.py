@@ -142,17 +142,17 @@ class Symmetric3:
 
     @property
     def x(self) -> Vec3:
-        """First row."""
+        """First row of the symmetric matrix: (xx, xy, xz)."""
         return Vec3(self.xx, self.xy, self.xz)
 
     @property
     def y(self) -> Vec3:
-        """Second row."""
+        """Second row of the symmetric matrix: (xy, yy, yz)."""
         return Vec3(self.xy, self.yy, self.yz)
 
     @property
     def z(self) -> Vec3:
-        """Third row."""
+        """Third row of the symmetric matrix: (xz, yz, zz)."""
         return Vec3(self.xz, self.yz, self.zz)
 
     def __add__(self, o: Symmetric3) -> Symmetric3:
@@ -219,17 +219,17 @@ class Motion:
 
 
 def cross(V: Motion, M: Motion) -> Motion:
-    """Return V × M, the rate of a motion vector M that moves with V (RBDA 2.31).
+    """Return V × M, the rate of a motion vector M that moves with the twist V (RBDA 2.31).
 
-    (ω × ω_M; ω × v_M + v × ω_M).
+    With V = (ω; v) and M = (ω_M; v_M) it is (ω × ω_M; ω × v_M + v × ω_M).
     """
     return Motion(V.angular.cross(M.angular), V.angular.cross(M.linear) + V.linear.cross(M.angular))
 
 
 def cross_star(V: Motion, F: Force) -> Force:
-    """Return V ×* F, the rate of a force vector F that moves with V (RBDA 2.32).
+    """Return V ×* F, the rate of a force vector F that moves with the twist V (RBDA 2.32).
 
-    (ω × n + v × f; ω × f).
+    With V = (ω; v) and F = (n; f) it is (ω × n + v × f; ω × f).
     """
     return Force(V.angular.cross(F.moment) + V.linear.cross(F.force), V.angular.cross(F.force))
 

@@ -20,9 +20,9 @@ __all__ = ["cholesky", "det", "eigh", "eigvalsh", "inv", "pinv", "qr", "slogdet"
 
 
 def solve(a: Any, b: Any) -> Any:
-    """Return numpy.linalg.solve of a and b.
+    """Return the x of a x = b, as numpy.linalg.solve.
 
-    A one-dimensional ``b`` is a vector.  Any other one is a matrix, or a batch of matrices.
+    A one-dimensional ``b`` is a vector. Any other one is a matrix, or a batch of matrices.
     """
     matrices, right = scalars(a), scalars(b)
     if (
@@ -33,40 +33,40 @@ def solve(a: Any, b: Any) -> Any:
 
 
 def inv(a: Any) -> Any:
-    """Return numpy.linalg.inv."""
+    """Return the inverse of matrices, as numpy.linalg.inv."""
     return linalg.inv(a)
 
 
 def det(a: Any) -> Any:
-    """Return numpy.linalg.det."""
+    """Return the determinant of matrices, as numpy.linalg.det."""
     return linalg.det(a)
 
 
 def slogdet(a: Any) -> SlogdetResult:
-    """Return numpy.linalg.slogdet."""
+    """Return the sign and the logarithm of the absolute value of the determinant, as numpy.linalg.slogdet."""
     return linalg.slogdet(a)
 
 
 def cholesky(a: Any, *, upper: bool = False) -> Any:
-    """Return numpy.linalg.cholesky."""
+    """Return the Cholesky factor of a symmetric positive definite matrix, as numpy.linalg.cholesky."""
     if not upper:
         return linalg.cholesky(a)
     return linalg.cholesky(scalars(a).swapaxes(-1, -2)).swapaxes(-1, -2)
 
 
 def qr(a: Any, mode: str = "reduced") -> QRResult:
-    """Return numpy.linalg.qr with mode="reduced"."""
+    """Return Q and R of a matrix, as numpy.linalg.qr with mode="reduced"."""
     _only("qr", mode=(mode, "reduced"))
     return linalg.qr(a)
 
 
 def eigh(a: Any, UPLO: str = "L") -> EighResult:
-    """Return numpy.linalg.eigh."""
+    """Return the eigenvalues and eigenvectors of a symmetric matrix, as numpy.linalg.eigh."""
     return linalg.eigh(_lower(a, UPLO))
 
 
 def eigvalsh(a: Any, UPLO: str = "L") -> Any:
-    """Return numpy.linalg.eigvalsh."""
+    """Return the eigenvalues of a symmetric matrix, as numpy.linalg.eigvalsh."""
     return linalg.eigvalsh(_lower(a, UPLO))
 
 
@@ -82,7 +82,7 @@ def svd(a: Any, full_matrices: bool = True, compute_uv: bool = True, hermitian: 
 
 
 def svdvals(x: Any, /) -> Any:
-    """Return numpy.linalg.svdvals."""
+    """Return the singular values of a matrix, as numpy.linalg.svdvals."""
     return linalg.svdvals(x)
 
 
@@ -93,7 +93,10 @@ def pinv(a: Any, rcond: Any = None, hermitian: bool = False, *, rtol: Any = None
 
 
 def _lower(a: Any, half: str) -> Any:
-    """Return a matrix whose lower triangle is the ``half`` ("L" or "U") of ``a`` that defines the symmetric matrix."""
+    """Return a matrix whose lower triangle has the elements of one triangle of the symmetric matrix ``a``.
+
+    ``half`` is the triangle that is read: "L" (lower) or "U" (upper).
+    """
     if half.upper() not in ("L", "U"):
         raise ValueError(f"UPLO: expected 'L' or 'U', got {half!r}")
     return a if half.upper() == "L" else scalars(a).swapaxes(-1, -2)

@@ -46,7 +46,7 @@ def is_zero(x: Any) -> bool:
 
 
 def subtract_dot(total: Any, left: Sequence[Any], right: Sequence[Any]) -> Any:
-    """Return total − Σ left·right."""
+    """Return total − Σ left_k right_k; products with structural zeros are omitted."""
     for x, y in zip(left, right, strict=True):
         if (x.__class__ is float and x == 0.0) or (y.__class__ is float and y == 0.0):
             continue
@@ -55,7 +55,7 @@ def subtract_dot(total: Any, left: Sequence[Any], right: Sequence[Any]) -> Any:
 
 
 def dot(left: Sequence[Any], right: Sequence[Any]) -> Any:
-    """Return Σ left·right."""
+    """Return the sum of products Σ left_k right_k; products with structural zeros are omitted."""
     total: Any = 0.0
     for x, y in zip(left, right, strict=True):
         if (x.__class__ is float and x == 0.0) or (y.__class__ is float and y == 0.0):
@@ -71,7 +71,7 @@ def product(left: Rows, right: Rows) -> list[list[Any]]:
 
 
 def transposed(rows: Rows) -> list[list[Any]]:
-    """Return the transpose; a matrix without rows has a transpose without rows."""
+    """Return the transpose of a list of rows; a matrix without rows has a transpose without rows."""
     return [list(column) for column in zip(*rows, strict=True)]
 
 
@@ -97,7 +97,7 @@ def identity(n: int) -> list[list[float]]:
 
 
 def negated(rows: Rows) -> list[list[Any]]:
-    """Return the negative matrix; structural zeros stay."""
+    """Return −M for a matrix M, a list of rows; structural zeros remain zeros."""
     return [[x if is_zero(x) else -x for x in row] for row in rows]
 
 
@@ -130,7 +130,10 @@ def reciprocal_or_zero(x: Any, is_left_out: Any) -> Any:
 
 
 def select(condition: Any, x: Any, y: Any) -> Any:
-    """Return ``x`` where the condition is true, else ``y``; a condition known at trace time is resolved then."""
+    """Return ``x`` where the condition is true, else ``y``.
+
+    A condition that is known at trace time adds no operation.
+    """
     if condition.__class__ is bool:
         return x if condition else y
     return x if x is y else where(condition, x, y)

@@ -233,7 +233,7 @@ def _matrices(values: Scalars, shapes: Sequence[tuple[int, int]]) -> list[Matrix
 
 
 def _skew(rows: Matrix) -> Matrix:
-    """Return M − Mᵀ."""
+    """Return M − Mᵀ for a square matrix M, a list of rows."""
     return add_matrices(rows, negated(transposed(rows)))
 
 

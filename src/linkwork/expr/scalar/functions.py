@@ -42,7 +42,7 @@ def _complement(x: Any) -> Any:
 
 
 def _over(x: Any, length: Any) -> Any:
-    """Return ``x / length``; 0 for length 0, which is a kink."""
+    """Return ``x / length``, or 0 for length 0, where a vector's length is not differentiable."""
     zero = f.eq(length, 0.0)
     return f.where(zero, 0.0, f.div(x, f.where(zero, 1.0, length)))
 
@@ -174,7 +174,7 @@ def pow(x: Scalar, y: Scalar) -> Scalar:
 
 
 def _cube_root(x: Any) -> Any:
-    """Return the cube root, by a power and one Newton step for the last digits."""
+    """Return the cube root of x, by a power and one Newton step for the last digits."""
     a = f.abs(x)
     inside = f.and_(a > 0.0, a < math.inf)
     root = f.pow(a, 1.0 / 3.0)

@@ -65,7 +65,7 @@ def apply_on_arrays(instruction: Instruction, arguments: list[Any]) -> Any:
 
 
 def numeric_mode(arguments: Iterable[Any]) -> tuple[Apply, Constant]:
-    """Return the arguments (apply, constant) of `run` that evaluate instructions on floats or arrays.
+    """Return the arguments ``apply`` and ``constant`` of `run` that evaluate instructions on numbers.
 
     They use NumPy's functions if an argument is a NumPy array or scalar, and functions of floats otherwise.
     """
@@ -80,7 +80,7 @@ def run(
     apply: Apply = apply_operation,
     constant: Constant = float,
 ) -> list[Any]:
-    """Return the values of all instructions, for these values of all scalar inputs.
+    """Return the values of all instructions, for the values ``inputs`` of all scalar inputs.
 
     ``apply`` receives an instruction and the values of its arguments; ``constant`` converts a number to a value.
     """
@@ -99,7 +99,7 @@ def run(
 
 
 def reachable(outputs: Sequence[Any], ends: Iterable[Symbol] = ()) -> list[Symbol]:
-    """Return the nodes that the outputs depend on, arguments first; numbers are skipped.
+    """Return the nodes of a trace on which the outputs depend, each after its arguments; numbers are skipped.
 
     The traversal stops at the nodes in ``ends``.
     """

@@ -64,7 +64,7 @@ class MultiResult(ABC):
 
     @property
     def used_results(self) -> Sequence[int]:
-        """The indices of the results that are used."""
+        """Indices of the results that are used; the others are never read."""
         return range(self.count)
 
     def kinds(self, arguments: int) -> str:
@@ -76,20 +76,21 @@ class MultiResult(ABC):
         return range(arguments)
 
     def with_bodies(self, change: Callable[[Any], Any]) -> Self:
-        """Return the operation with ``change`` applied to each body that it runs."""
+        """Return the operation with each of its bodies, such as that of a loop, replaced by ``change(body)``."""
         return self
 
     @abstractmethod
     def evaluate(self, arguments: Sequence[Any]) -> Sequence[Any]:
-        """Return the results for floats, or for NumPy arrays that broadcast (a batch)."""
+        """Return the results for arguments that are floats, or NumPy arrays that broadcast (a batch)."""
 
     @abstractmethod
     def push_forward(
         self, arguments: Sequence[Any], results: Sequence[Any], rows: Sequence[SparseRow]
     ) -> Sequence[SparseRow]:
-        """Return the directional derivatives of each result, from those of each argument in ``rows``.
+        """Return the derivatives of each result in several directions, as sparse rows.
 
-        Raises NotDifferentiableError if the operation has no derivatives.
+        ``rows`` are the derivatives of each argument in these directions. Raises NotDifferentiableError if the
+        operation has no derivatives.
         """
 
     @abstractmethod
@@ -101,7 +102,7 @@ class MultiResult(ABC):
         """
 
     def __call__(self, arguments: Sequence[Any]) -> Sequence[Any]:
-        """Return the results for any scalar type."""
+        """Return the results for arguments of any scalar type."""
         highest: Any = max(arguments, key=lambda x: getattr(x, "_precedence", 0), default=None)
         bundled = getattr(highest, "_bundled", None)
         return self.evaluate(arguments) if bundled is None else bundled(self, arguments)

@@ -109,7 +109,7 @@ class Operation:
 
     @property
     def logical(self) -> bool:
-        """True if the result is a truth value."""
+        """True if the result of the operation is a truth value, not a number."""
         return self.gives == "t"
 
     def __call__(self, *arguments: Any) -> Any:

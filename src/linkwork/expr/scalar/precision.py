@@ -14,7 +14,7 @@ __all__ = ["float_limits_of", "require_float64"]
 
 
 def require_float64(scalars: Iterable[Any]) -> None:
-    """Make the function that is traced with these symbols compute in float64, whatever the type of its inputs."""
+    """Mark the trace of these symbols: its function computes in float64, whatever the type of its inputs."""
     symbol = next((x for x in scalars if x.__class__ is Symbol), None)
     if symbol is not None:
         symbol.graph.in_double = True

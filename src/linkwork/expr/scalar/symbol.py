@@ -116,7 +116,7 @@ class Graph:
         return node
 
     def clear(self) -> None:
-        """Remove all nodes.
+        """Remove all nodes of the graph.
 
         Nodes refer to their graph, so this frees the memory at once, without waiting for Python's garbage collector.
         """
@@ -353,7 +353,7 @@ class Symbol(SymbolMethods):
         return _make(graph, operation, *nodes)
 
     def _bundled(self, bundle: MultiResult, arguments: Sequence[Any]) -> list[Symbol]:
-        """Return the results of an operation with several results on symbols and numbers."""
+        """Apply an instruction with several results to symbols and numbers; return its results as symbols."""
         return self.graph.bundle(bundle, arguments)
 
     def __getattr__(self, name: str) -> Any:
@@ -380,7 +380,7 @@ def _leaf(graph: Graph, operation: Operation, value: Any) -> Symbol:
 
 
 def _node(graph: Graph, key: tuple[Any, ...]) -> Symbol:
-    """Create a node and store it under its key (operation, *arguments)."""
+    """Create the node with this key (operation, *arguments), and add it to the graph."""
     nodes = graph.nodes
     node = _new(Symbol)
     node.graph = graph
@@ -398,13 +398,13 @@ _new = object.__new__
 
 
 def _make(graph: Graph, *key: Any) -> Symbol:
-    """Return the node of an operation and its arguments, existing or new."""
+    """Return the node of an operation with these arguments; create it if the graph does not have it."""
     node = graph._table.get(key)
     return _node(graph, key) if node is None else node
 
 
 def _moved_out(total: Any) -> Any:
-    """Return -total in place of -p - q or p - q; if the terms cancel, it is -0.0 instead of 0.0."""
+    """Return -total, which stands for -p - q or p - q; where the terms cancel its value is -0.0, not 0.0."""
     is_new = total.__class__ is Symbol and (_NEG, total) not in total.graph._table
     result = -total
     if is_new and result.__class__ is Symbol and result.op is _NEG and result.args[0].op in (_ADD, _SUB):
@@ -413,7 +413,7 @@ def _moved_out(total: Any) -> Any:
 
 
 def _as_written(x: Symbol) -> Symbol:
-    """Return a result of `_moved_out` in its original form, for operations that distinguish 0.0 and -0.0."""
+    """Undo `_moved_out`: return the sum or difference itself, for operations that distinguish 0.0 and -0.0."""
     graph = x.graph
     if x.index not in graph.moved:
         return x
