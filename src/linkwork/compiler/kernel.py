@@ -12,6 +12,7 @@ from weakref import ReferenceType, ref
 import numpy as np
 
 from linkwork._util.checked_arguments import public
+from linkwork._util.foreign_names import WithForeignNames, add_foreign_names
 from linkwork._util.lazy_imports import LazyModule
 from linkwork.compiler.backend import Backend
 from linkwork.compiler.backends import default_backend
@@ -50,7 +51,7 @@ __all__ = [
 
 
 @public
-class Kernel(Differentiable):
+class Kernel(Differentiable, metaclass=WithForeignNames):
     """A compiled function of arrays: call it with one array for each input, by position or by name.
 
     Leading dimensions are a batch and broadcast as in NumPy; ``out=`` takes arrays to write to. A kernel with one
@@ -407,3 +408,6 @@ def single_call(kernel: Kernel, otherwise: Callable[..., Any], holder: type | No
     if otherwise is kernel._general:
         kernel._general.set_single_call(call)
     return call
+
+
+add_foreign_names(Kernel, "Kernel")
