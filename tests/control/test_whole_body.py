@@ -57,7 +57,12 @@ def test_sparse_qp_of_whole_body_control_equals_another_solver() -> None:
                 H.tolist(), g.tolist(), C.tolist(), b.tolist(), RangedRows(R.tolist(), low.tolist(), high.tolist())
             )
             known = lw.quadratic_program(
-                H, g, np.vstack([C, R]), np.concatenate([b, low]), np.concatenate([b, high]), tolerance=1e-12
+                H,
+                g,
+                np.vstack([C, R]),
+                lower=np.concatenate([b, low]),
+                upper=np.concatenate([b, high]),
+                tolerance=1e-12,
             )
             x, y = np.array(result.x), np.array(result.multipliers)
             assert result.optimal == 1.0 and known.status == 0.0

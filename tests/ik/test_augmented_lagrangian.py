@@ -209,7 +209,9 @@ def test_steps_of_sqp_solve_their_quadratic_programs(seed: int) -> None:
     free = [k for k in range(n) if k not in bounded]
     lower[free], upper[free] = -np.inf, np.inf
     least, most = (np.array([0.0, 0.0, end]) - errors for end in (low, high))
-    expected = lw.quadratic_program(H, g, J, least, most, x_lower=lower - q, x_upper=upper - q, tolerance=1e-12)
+    expected = lw.quadratic_program(
+        H, g, J, lower=least, upper=most, x_lower=lower - q, x_upper=upper - q, tolerance=1e-12
+    )
     assert expected.status == 0 and np.abs(expected.x - result.step).max() < 1e-8
     sides = (expected.x > (upper - q - 1e-9)) * 1.0 - (expected.x < lower - q + 1e-9)
     assert result.bound_sides == [sides[k] for k in bounded]

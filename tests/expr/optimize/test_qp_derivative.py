@@ -34,7 +34,7 @@ def test_second_derivatives_of_a_quadratic_program_equal_those_of_its_kkt_equati
     (t,) = Graph().inputs("t", (1,))
     H, g, rows, b = terms(t)
     lower, upper = array([b[0], -1e3]), array([b[0], 1e3])
-    result = lw.quadratic_program(array(H), array(g), array(rows), lower, upper)
+    result = lw.quadratic_program(array(H), array(g), array(rows), lower=lower, upper=upper)
     outputs = [*result.x, result.multipliers[0]]
     first = [row[0] for row in jacobian(outputs, [t])]
     second = [row[0] for row in jacobian(first, [t])]
