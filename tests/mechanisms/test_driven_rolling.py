@@ -50,6 +50,11 @@ def test_driven_wheels_move_the_base_along_arcs_of_odometry():
     np.testing.assert_allclose(motion.v[..., 3], 2.0)
     round_trip = robot.drive_mechanism({"left_axle": [0, 3, 0], "right_axle": [0, -1, 0]})  # and the same arc back
     np.testing.assert_allclose(round_trip.q[-1], round_trip.q[0], rtol=0, atol=1e-9)
+    far = robot.neutral()
+    far[:2] = 2e7, -5e6  # [m] from the origin, where positions are rounded to 4e-9 m
+    there = robot.drive_mechanism({"left_axle": left[0], "right_axle": right}, far)
+    assert there.success
+    np.testing.assert_allclose((there.q - far)[:, :3], motion.q[0, :, :3], rtol=0, atol=1e-7)
     assert repr(round_trip) == f"<DrivenMotion: 'base', left_axle, right_axle, {round_trip.message}>"
 
 

@@ -127,6 +127,22 @@ def test_plots_of_simulations_draw_the_chosen_panels_and_joints(run):
             result.plot(1, **options)
 
 
+def test_plots_of_one_panel_and_of_joints_with_dots_in_their_names_have_the_lines_of_the_joints():
+    pytest.importorskip("matplotlib")
+    links = [lw.Link(name, mass=1.0, inertia=(0.1, 0.1, 0.1)) for name in "ab"]
+    ball = lw.Joint.of(lw.joints.Spherical(), name="wrist.1", parent="world", child="a")
+    hinge = lw.Joint.of(lw.joints.Revolute("y"), name="wrist", parent="a", child="b")
+    robot = lw.Robot.build("hand", *links, ball, hinge)
+    result = robot.simulate(robot.neutral(), duration=0.02, dt=0.01, record=["tau"])
+    for joints, counts in (("wrist.1", [4, 3, 3]), ("wrist", [1, 1, 1]), (["wrist", "wrist.1"], [4, 1, 4, 4])):
+        axes = result.plot(panels=["q", "v", "tau"], joints=joints)
+        assert [len(axis.lines) for axis in axes] == counts, joints
+    (axis,) = result.plot(panels="energy")
+    assert axis.get_ylabel() == "energy [J]" and result.plot(panels="v").figure is not None
+    with pytest.raises(ValueError, match=r"plot: .*expected panels with values of the joints, got none"):
+        result.plot(panels=[])
+
+
 def test_plots_of_simulations_show_the_recorded_values(run):
     pytest.importorskip("matplotlib")
     _, result = run

@@ -31,6 +31,7 @@ _MIN_SHARE = 2.0**-24  # smallest step, relative to the distance between two sta
 SINGULAR_SLACK = 1e-5  # slack below which K is not determined
 _ACCEPTED = ""  # word of an accepted step
 _ROLLING_TOL = 1e-9  # [rad, characteristic lengths] difference between a step and two half steps along velocities
+_ROUNDING = 64.0 * 2.0**-52  # relative rounding of coordinates in a step
 _CONTRADICTION = 1e-6  # violated velocity of the constraints, relative to the velocities that the drivers cause
 
 
@@ -160,7 +161,9 @@ class Continuation:
         half = self._lie_step(q, 0.5 * moved, at, fits)
         result = self._lie_step(half, 0.5 * moved, at, fits)
         error = np.abs(self.robot.difference(whole, result) / self.units).max(axis=-1, initial=0.0)
-        return result, fits & (error <= _ROLLING_TOL)
+        # far from the origin the rounding of positions is larger
+        largest = np.abs(q).max(axis=-1, initial=0.0) / self.units.min(initial=1.0)
+        return result, fits & (error <= _ROLLING_TOL + _ROUNDING * largest)
 
     def _lie_step(self, q: np.ndarray, moved: np.ndarray, at: StateInputs, fits: np.ndarray) -> np.ndarray:
         """Return q after one step of order 4, with two exponentials, for the steps (..., drivers) of the drivers."""

@@ -65,20 +65,27 @@ class _Panel:
     order: int | None = None  # 0: configurations, 1: velocities
     columns: Any = ()  # of q or v
     limits: tuple[Any, Any] = (None, None)
+    owners: Sequence[str] = ()  # joints of the lines of q, v and tau
 
     def of_joints(self, joints: Sequence[str]) -> _Panel | None:
         """Return the panel with the lines of ``joints`` only; unchanged if its lines are not of joints.
 
         None if no line remains.
         """
-        owners = {name: name.partition(".")[0] for name in self.lines}
-        selected = [k for k, name in enumerate(self.lines) if name in joints or owners[name] in joints]
-        if self.order is None and self.name != "tau":
+        if not self.owners:
             return self
-        lower, upper = (None if side is None else side[selected] for side in self.limits)
-        columns = [self.columns[k] for k in selected] if self.order is not None else ()
-        lines = {name: x for k, (name, x) in enumerate(self.lines.items()) if k in selected}
-        return replace(self, lines=lines, columns=columns, limits=(lower, upper)) if selected else None
+        each = enumerate(zip(self.lines, self.owners, strict=True))
+        selected = [k for k, (name, owner) in each if name in joints or owner in joints]
+        if not selected:
+            return None
+        names, (lower, upper) = list(self.lines), self.limits
+        return replace(
+            self,
+            lines={names[k]: self.lines[names[k]] for k in selected},
+            columns=[self.columns[k] for k in selected] if self.order is not None else (),
+            limits=(None if lower is None else lower[selected], None if upper is None else upper[selected]),
+            owners=[self.owners[k] for k in selected],
+        )
 
 
 def plot_simulation(
@@ -97,7 +104,10 @@ def plot_simulation(
     robot, t = result.robot_of(environment), result.t
     targets = None if reference is None else _targets(robot, t, reference)
     shown = _chosen(_panels(result, environment), robot, panels, joints)
+    if not shown:
+        raise ValueError("plot: expected panels with values of the joints, got none")
     axes = new_axes(len(shown), (8.0, 2.0 * len(shown))) if axes is None else axes
+    axes = Panels.of([axes]) if np.ndim(axes) == 0 else axes
     times = {event.time for event in result.events if event.environment == environment}
     known = [[*panel.lines] for panel in shown if panel.order == 0]
     for axis, panel in zip(axes, shown, strict=False):
@@ -127,18 +137,25 @@ def _panels(result: Any, environment: tuple[int, ...]) -> list[_Panel]:
         ("q", robot.q_names, units_of(robot.tree, "q"), q, (robot.lower, robot.upper)),
         ("v", robot.v_names, units_of(robot.tree, "v"), v, (-robot.velocity_limits, robot.velocity_limits)),
     )
-    panels = []
+    panels, stacked = [], list(robot.tree.stacked())
+    owners = {
+        name: body.joint_name
+        for names, slices in ((robot.q_names, robot.tree.q_slices), (robot.v_names, robot.tree.v_slices))
+        for i, body in stacked
+        for name in names[slices[i]]
+    }
     for order, (name, names, units, values, bounds) in enumerate(sides):
         for label, lines, columns in lines_by_unit(name, names, units, values):
             lower, upper = (side[columns] for side in bounds)
-            panels.append(_Panel(name, label, lines, order, columns, (lower, upper)))
+            panels.append(_Panel(name, label, lines, order, columns, (lower, upper), [owners[x] for x in lines]))
     panels.append(_Panel("energy", "energy [J]", result._energies(environment, q, v)))
     if "contact_forces" in result.records:
         sizes = np.linalg.norm(result.records["contact_forces"][environment], axis=-1)
         lines = dict(zip(result.contact_names, sizes.T, strict=True))
         panels.append(_Panel("contact_forces", "contact force [N]", lines))
     for name, unit, lines in result._record_lines(environment):
-        panels.append(_Panel(name, f"{name} [{unit}]" if unit else name, lines))
+        joints = [owners[x] for x in lines] if name == "tau" and {*lines} <= owners.keys() else ()
+        panels.append(_Panel(name, f"{name} [{unit}]" if unit else name, lines, owners=joints))
     return panels
 
 
