@@ -176,7 +176,7 @@ def test_invalid_and_unstabilisable_systems_of_lqr_are_refused() -> None:
         ({"N": [[0.0], [3.0]]}, "expected a positive semidefinite cost"),
         ({"B": np.eye(3)}, r"B: expected \(..., 2, 3\)"),
         ({"A": np.full((2, 2), np.nan)}, "A: expected finite numbers, got nan"),
-        ({"Q": np.ones(3)}, r"Q: expected a number, a diagonal \(2,\) or a matrix \(..., 2, 2\), got shape \(3,\)"),
+        ({"Q": np.ones(3)}, r"Q: expected a number, a diagonal \(2,\), or a matrix \(..., 2, 2\); got shape \(3,\)"),
     ]
     for change, message in cases:
         arguments = {"A": A, "B": B, "Q": Q, "R": R, **change}
@@ -399,7 +399,7 @@ def test_lqr_controllers_of_loops_keep_states_and_follow_trajectories() -> None:
     ):
         lw.control.lqr_about_state(robot, [q[0], q[0] + 0.1], actuators=crank)
     driven = robot.with_constraints(lw.constraints.Holonomic("motor", lambda k: k.q(crank) - 0.6 - k.time))
-    with pytest.raises(ValueError, match="linearize: constraint 'motor' depends on time"):
+    with pytest.raises(ValueError, match="lqr_about_state: constraint 'motor' depends on time"):
         lw.control.lqr_about_state(driven, q[0], tau=np.zeros(3))
     # a Delta robot with motors at its shoulders
     delta: Any = lw.load("delta")

@@ -11,6 +11,7 @@ import numpy as np
 from linkwork._util.checked_arguments import public
 from linkwork._util.messages import short_repr
 from linkwork._util.validation import integer
+from linkwork.control.linear_quadratic.arguments import cost_matrix
 from linkwork.control.linear_quadratic.dense_riccati import dense_regulator
 from linkwork.expr.arrays.symbol_array import array, is_traced
 from linkwork.expr.equations.linear_quadratic import LinearQuadratic, riccati_sweep
@@ -241,10 +242,7 @@ def _costs(caller: str, A: Any, B: Any, Q: Any, R: Any) -> tuple[Any, Any]:
         if is_traced(value) or values.ndim > 1 or values.dtype.kind not in "fiu":
             result.append(value)  # a matrix, or refused by `_matrix`
             continue
-        if values.shape not in ((), (n,)):
-            expected = f"expected a number, a diagonal ({n},) or a matrix (..., {n}, {n})"
-            raise ValueError(f"{caller}: {name}: {expected}, got shape {values.shape}")
-        result.append(np.eye(n) * values)
+        result.append(cost_matrix(caller, name, value, n))
     return result[0], result[1]
 
 
